@@ -1,0 +1,3 @@
+module github.com/bb-kernel/bb/workspace
+
+go 1.25.0
