@@ -1,0 +1,4 @@
+module github.com/bb-kernel/bb/bridgekit
+
+go 1.25.0
+
