@@ -322,7 +322,7 @@ func (c *checker) cli(d *MethodDef, fields inputFields) {
 		}
 		positional[name] = true
 	}
-	c.flags(d, fields)
+	c.flags(d, fields, positional)
 	if a := d.CLI.FlagAlias; a != nil {
 		c.group(d.Method, "CLI.FlagAlias.Group", a.Group)
 		c.word(d.Method, "CLI.FlagAlias.Name", a.Name)
@@ -330,7 +330,7 @@ func (c *checker) cli(d *MethodDef, fields inputFields) {
 	}
 }
 
-func (c *checker) flags(d *MethodDef, fields inputFields) {
+func (c *checker) flags(d *MethodDef, fields inputFields, positional map[string]bool) {
 	owner := map[string]string{}
 	claim := func(flag, field string) {
 		if other, taken := owner[flag]; taken && other != field {
@@ -340,6 +340,9 @@ func (c *checker) flags(d *MethodDef, fields inputFields) {
 		owner[flag] = field
 	}
 	for _, f := range fields.list {
+		if positional[f.Name] {
+			continue // a positional has no flag
+		}
 		name := FlagName(f.Name, d.CLI.Flags[f.Name])
 		claim("--"+name, f.Name)
 		if negatable(f) {
@@ -351,6 +354,10 @@ func (c *checker) flags(d *MethodDef, fields inputFields) {
 		field := "CLI.Flags." + f
 		if !fields.has(f) {
 			c.add(d.Method, field, "the input has no such field")
+			continue
+		}
+		if positional[f] && (flag.Short != "" || len(flag.Aliases) > 0) {
+			c.add(d.Method, field, "a positional has no flag: take it out of CLI.Args, or leave out Short and Aliases")
 			continue
 		}
 		if flag.Name != "" {
