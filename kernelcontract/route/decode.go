@@ -1,0 +1,279 @@
+package route
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/header"
+	"github.com/bb-kernel/bb/kernelcontract/schema"
+)
+
+// The parameters of the transport. No field can have such a name. Raw and since are meant as well without the dollar
+// sign where the method has no field of that name.
+const (
+	InputParam = "$input" // the whole input as a JSON object, instead of one parameter a field
+	RawParam   = "$raw"   // a bytes result is wanted as it is; queries and mutations
+	SinceParam = "$since" // the cursor to go on after; streams
+)
+
+// Transport is what a query string says beside the input.
+type Transport struct {
+	Raw   bool
+	Since string
+}
+
+// param is a parameter of a query string, and the property it gives.
+type param struct {
+	key, value string
+	property   int // index into the schema's properties, or one of the negative constants
+}
+
+const (
+	noProperty = -1 - iota
+	inputProperty
+	rawProperty
+	sinceProperty
+)
+
+// Decode reads a query string as a method's input, a JSON object with its members in schema order, and as the
+// transport's own parameters. The values are those that the schema's types admit as text; whether they fit the rest of
+// the schema is for the validator to say. A mutation has its input in the body, and so no parameters but RawParam; in
+// may be nil then. Issues are complete, unrecognized keys first, then in schema order; with any the input is nil.
+func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.RawMessage, Transport, []schema.Issue) {
+	if rawQuery == "" {
+		return json.RawMessage("{}"), Transport{}, nil
+	}
+	if len(rawQuery) > MaxURL {
+		return nil, Transport{}, []schema.Issue{{Code: schema.IssueTooBig, Message: "the query string must not be longer than 32 KiB"}}
+	}
+	if in == nil || kind == kernelcontract.KindMutation {
+		in = &schema.Schema{}
+	}
+	d := decoder{in: in, kind: kind}
+	d.parse(rawQuery)
+	t := d.transport()
+	raw, given := d.whole()
+	if !given {
+		raw = d.fields(len(rawQuery))
+	}
+	if len(d.unknown)+len(d.issues) > 0 {
+		slices.SortFunc(d.unknown, func(a, b schema.Issue) int { return strings.Compare(a.Path[0].(string), b.Path[0].(string)) })
+		return nil, t, append(d.unknown, d.issues...)
+	}
+	return raw, t, nil
+}
+
+type decoder struct {
+	in      *schema.Schema
+	kind    kernelcontract.Kind
+	room    [8]param // most inputs have no more fields than this
+	params  []param
+	unknown []schema.Issue
+	issues  []schema.Issue
+}
+
+func (d *decoder) add(code schema.IssueCode, message string, path ...any) {
+	d.issues = append(d.issues, schema.Issue{Path: path, Code: code, Message: message})
+}
+
+// parse splits the query string and finds out what each parameter is.
+func (d *decoder) parse(rawQuery string) {
+	d.params = d.room[:0]
+	for rawQuery != "" {
+		var segment string
+		segment, rawQuery, _ = strings.Cut(rawQuery, "&")
+		if segment == "" {
+			continue
+		}
+		rawKey, rawValue, _ := strings.Cut(segment, "=")
+		key, ok := unescape(rawKey)
+		if !ok {
+			d.add(schema.IssueInvalidFormat, "a parameter name must be UTF-8 in percent escapes", strings.ToValidUTF8(rawKey, "\ufffd"))
+			continue
+		}
+		value, ok := unescape(rawValue)
+		if !ok {
+			d.add(schema.IssueInvalidFormat, "must be UTF-8 in percent escapes", key)
+			continue
+		}
+		p := param{key: key, value: value, property: d.classify(key)}
+		if p.property == noProperty {
+			d.unrecognized(key)
+			continue
+		}
+		d.params = append(d.params, p)
+	}
+}
+
+func (d *decoder) classify(key string) int {
+	for i := range d.in.Properties {
+		if d.in.Properties[i].Name == key {
+			return i
+		}
+	}
+	switch key {
+	case InputParam:
+		if d.kind != kernelcontract.KindMutation {
+			return inputProperty
+		}
+	case RawParam, RawParam[1:]:
+		if d.kind != kernelcontract.KindStream {
+			return rawProperty
+		}
+	case SinceParam, SinceParam[1:]:
+		if d.kind == kernelcontract.KindStream {
+			return sinceProperty
+		}
+	}
+	return noProperty
+}
+
+func (d *decoder) unrecognized(key string) {
+	for i := range d.unknown {
+		if d.unknown[i].Path[0] == key {
+			return
+		}
+	}
+	message := "is not a parameter of this method"
+	if d.kind == kernelcontract.KindMutation {
+		message += "; send the input as the body"
+	}
+	d.unknown = append(d.unknown, schema.Issue{Path: []any{key}, Code: schema.IssueUnrecognizedKey, Message: message})
+}
+
+// only returns the one parameter of a property, nil when it is absent. A second one is an issue.
+func (d *decoder) only(property int) *param {
+	var found *param
+	for i := range d.params {
+		p := &d.params[i]
+		switch {
+		case p.property != property:
+		case found != nil:
+			d.add(schema.IssueDuplicateKey, "must be given once", p.key)
+			return nil
+		default:
+			found = p
+		}
+	}
+	return found
+}
+
+func (d *decoder) transport() (t Transport) {
+	if p := d.only(rawProperty); p != nil {
+		switch p.value {
+		case "1", "true":
+			t.Raw = true
+		case "0", "false":
+		default:
+			d.add(schema.IssueInvalidType, "must be 1 or 0", p.key)
+		}
+	}
+	if p := d.only(sinceProperty); p != nil {
+		if t.Since = p.value; !header.ValidCursor(t.Since) && t.Since != "" {
+			d.add(schema.IssueInvalidFormat, "must be a cursor: printable ASCII, at most 256 bytes", p.key)
+			t.Since = ""
+		}
+	}
+	return t
+}
+
+// whole returns the input when it is given as one parameter.
+func (d *decoder) whole() (raw json.RawMessage, given bool) {
+	p := d.only(inputProperty)
+	if p == nil {
+		return nil, false
+	}
+	for i := range d.params {
+		if d.params[i].property >= 0 {
+			d.add(schema.IssueInvalidValue, "must stand alone: give the whole input here, or each field as a parameter", InputParam)
+			break
+		}
+	}
+	switch text := strings.TrimLeft(p.value, " \t\r\n"); {
+	case !json.Valid([]byte(text)):
+		d.add(schema.IssueInvalidJSON, "must be one JSON object", InputParam)
+	case text[0] != '{':
+		d.add(schema.IssueInvalidType, "must be a JSON object", InputParam)
+	}
+	return json.RawMessage(p.value), true
+}
+
+// fields builds the input from one parameter a field. size is about how long it will be.
+func (d *decoder) fields(size int) json.RawMessage {
+	out := make([]byte, 0, size+16)
+	out = append(out, '{')
+	for i := range d.in.Properties {
+		p := &d.in.Properties[i]
+		s := d.in.Resolve(p.Schema)
+		if s == nil {
+			s = &schema.Schema{}
+		}
+		mark := len(out)
+		if mark > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), p.Name...), '"', ':')
+		var ok bool
+		if f := formOf(s); f == asList {
+			out, ok = d.list(out, i, p.Name, s)
+		} else {
+			out, ok = d.scalar(out, i, p.Name, s, f)
+		}
+		if !ok {
+			out = out[:mark]
+		}
+	}
+	return append(out, '}')
+}
+
+func (d *decoder) scalar(out []byte, property int, name string, s *schema.Schema, f form) ([]byte, bool) {
+	p := d.only(property)
+	if p == nil {
+		return out, false
+	}
+	out, problem := appendValue(out, s, f, p.value)
+	if problem != nil {
+		d.add(problem.Code, problem.Message, name)
+		return out, false
+	}
+	return out, true
+}
+
+// list appends the repeated parameters of a list. A nullable list takes a single null as its own.
+func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) ([]byte, bool) {
+	item := itemOf(d.in, s)
+	f := formOf(item)
+	if f == asList {
+		f = asJSON
+	}
+	n, single := 0, ""
+	for i := range d.params {
+		if d.params[i].property == property {
+			n, single = n+1, d.params[i].value
+		}
+	}
+	switch {
+	case n == 0:
+		return out, false
+	case n == 1 && s.Nullable && single == "null":
+		return append(out, single...), true
+	}
+	out = append(out, '[')
+	n = 0
+	for i := range d.params {
+		if d.params[i].property != property {
+			continue
+		}
+		if n > 0 {
+			out = append(out, ',')
+		}
+		var problem *schema.Issue
+		if out, problem = appendValue(out, item, f, d.params[i].value); problem != nil {
+			d.add(problem.Code, problem.Message, name, n)
+		}
+		n++
+	}
+	return append(out, ']'), true
+}
