@@ -1,0 +1,275 @@
+package kernelcore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/word"
+	"github.com/bb-kernel/bb/kernelcore/internal/engine"
+	"github.com/bb-kernel/bb/kernelcore/store"
+	"github.com/bb-kernel/bb/pluginsdk"
+)
+
+// pluginState is what the composition says of a plugin.
+type pluginState string
+
+const (
+	stateReady    pluginState = "ready"
+	stateDisabled pluginState = "disabled"
+	stateRemoved  pluginState = "removed"
+	stateFailed   pluginState = "failed"
+)
+
+// composed is a plugin in a composition.
+type composed struct {
+	plugin   *pluginsdk.Plugin
+	state    pluginState
+	err      error // why it failed
+	loaded   *pluginsdk.Loaded
+	instance *engine.Instance // nil unless ready
+	stopped  chan struct{}    // closed once the instance has been retired
+}
+
+// stop retires the plugin and runs its stop functions. Streams get grace.
+func (p *composed) stop(ctx context.Context, grace time.Duration) error {
+	if p.instance == nil {
+		return nil
+	}
+	var errs []error
+	if !p.instance.Retire(ctx, grace) {
+		errs = append(errs, fmt.Errorf("plugin %s still has a call that ignores its context", p.plugin.ID))
+	}
+	if err := p.loaded.Stop(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("plugin %s: %w", p.plugin.ID, err))
+	}
+	return errors.Join(errs...)
+}
+
+// composition is an immutable row of plugins with the catalog made of them.
+type composition struct {
+	plugins  []*composed // in composition order
+	catalog  *engine.Catalog
+	tree     *word.Tree
+	problems []error // all of them, those of the list first
+	// listProblems are those that no change of a plugin mends.
+	listProblems []error
+}
+
+func (c *composition) find(id string) *composed {
+	for _, p := range c.plugins {
+		if p.plugin.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// rowsBucket keeps by plugin id what operators decided about it; a plugin without a row is enabled.
+const rowsBucket = "plugins"
+
+type row struct {
+	State pluginState `json:"state"`
+}
+
+func (k *Kernel) rows(ctx context.Context) (map[string]row, error) {
+	rows := map[string]row{}
+	err := k.store.View(ctx, func(tx store.Tx) error {
+		for e, err := range tx.Range(rowsBucket, store.Range{}) {
+			if err != nil {
+				return err
+			}
+			var r row
+			if err := json.Unmarshal(e.Value, &r); err != nil {
+				return fmt.Errorf("the row of plugin %s is damaged: %w", e.Key, err)
+			}
+			rows[e.Key] = r
+		}
+		return nil
+	})
+	return rows, err
+}
+
+func (k *Kernel) putRow(ctx context.Context, id string, state pluginState) error {
+	return k.store.Update(ctx, func(tx store.Tx) error {
+		if state == stateReady {
+			return tx.Delete(rowsBucket, id)
+		}
+		raw, err := json.Marshal(row{State: state})
+		if err != nil {
+			return err
+		}
+		return tx.Put(rowsBucket, id, raw)
+	})
+}
+
+// compose loads every plugin for the first time. k.mu is held.
+func (k *Kernel) compose(ctx context.Context) error {
+	rows, err := k.rows(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	var plugins []*composed
+	seen := map[string]bool{}
+	for i, p := range k.o.Plugins {
+		switch {
+		case p == nil:
+			problems = append(problems, &ProblemError{Plugin: "?", Err: fmt.Errorf("Options.Plugins[%d] is nil", i)})
+			continue
+		case seen[p.ID]:
+			problems = append(problems, &ProblemError{Plugin: p.ID, Err: errors.New("a plugin with this id comes earlier and wins: give one of them another id")})
+			continue
+		}
+		seen[p.ID] = true
+		state := stateReady
+		if r, ok := rows[p.ID]; ok {
+			state = r.State
+		}
+		plugins = append(plugins, &composed{plugin: p, state: state})
+	}
+	offered := offeredBy(plugins)
+	for _, p := range plugins {
+		if p.state == stateReady {
+			k.load(ctx, p, offered)
+		}
+	}
+	return k.install(ctx, plugins, problems)
+}
+
+// offeredBy returns the ids of the services that enabled plugins offer.
+func offeredBy(plugins []*composed) map[string]bool {
+	offered := map[string]bool{}
+	for _, p := range plugins {
+		if p.state != stateReady {
+			continue
+		}
+		for _, s := range p.plugin.Services {
+			if s != nil {
+				offered[s.ID] = true
+			}
+		}
+	}
+	return offered
+}
+
+// load sets a plugin up, and marks it failed when that does not work.
+func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool) {
+	type outcome struct {
+		loaded *pluginsdk.Loaded
+		err    error
+	}
+	ctx, cancel := context.WithTimeout(ctx, SetupTimeout)
+	defer cancel()
+	done := make(chan outcome, 1)
+	k.work.Go(func() {
+		loaded, err := pluginsdk.Load(ctx, p.plugin, pluginsdk.Backend{
+			KV:         pluginKV{k.store, kvBucket(p.plugin.ID)},
+			Config:     k.configOf(p.plugin.ID),
+			Secret:     k.secret,
+			Caller:     k.relay(p.plugin.ID),
+			HasService: func(id string) bool { return offered[id] },
+			Log:        k.log.With("plugin", p.plugin.ID),
+		})
+		done <- outcome{loaded, err}
+	})
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		select {
+		case o = <-done:
+		default:
+			o.err = fmt.Errorf("plugin %s: Setup ignores its context and has not returned for %s", p.plugin.ID, SetupTimeout)
+			k.work.Go(func() { // a Setup that returns after all is undone
+				if late := <-done; late.loaded != nil {
+					_ = late.loaded.Stop(context.Background())
+				}
+			})
+		}
+	}
+	if o.err != nil {
+		p.state, p.err = stateFailed, o.err
+		k.log.Error("plugin not loaded", "plugin", p.plugin.ID, "error", o.err)
+		return
+	}
+	guards := make([]engine.Guard, len(o.loaded.Guards))
+	for i, g := range o.loaded.Guards {
+		guards[i] = engine.Guard(g)
+	}
+	p.state, p.loaded = stateReady, o.loaded
+	p.stopped = make(chan struct{})
+	p.instance = engine.NewInstance(engine.Source{
+		ID: p.plugin.ID, Services: o.loaded.Services, Handlers: o.loaded.Handlers, Guards: guards,
+	})
+}
+
+// install makes plugins the current composition: one pointer is swapped, then the instances that are gone are retired
+// in the background. k.mu is held.
+func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []error) error {
+	old := k.current.Load()
+	generation, err := nextGeneration(ctx, k.store)
+	if err != nil {
+		return fmt.Errorf("the catalog's generation cannot be stored: %w", err)
+	}
+	next := &composition{plugins: plugins, listProblems: problems, problems: slices.Clone(problems)}
+	instances := []*engine.Instance{}
+	services := []*kernelcontract.ServiceDef{}
+	for _, p := range plugins {
+		if p.err != nil {
+			next.problems = append(next.problems, &ProblemError{Plugin: p.plugin.ID, Err: p.err})
+		}
+		if p.instance != nil {
+			instances = append(instances, p.instance)
+			services = append(services, p.loaded.Services...)
+		}
+	}
+	tree, conflicts := word.BuildTree(services)
+	next.tree = tree
+	for _, c := range conflicts {
+		plugin, _, _ := strings.Cut(c.Claimant, "/")
+		next.problems = append(next.problems, &ProblemError{Plugin: plugin, Err: errors.New(c.String())})
+	}
+	var carry *engine.Catalog
+	if old != nil {
+		carry = old.catalog
+	}
+	next.catalog = engine.NewCatalog(generation, instances, carry)
+	k.current.Store(next)
+	k.engine.Swap(next.catalog)
+	k.retire(old, next)
+	k.checkInBackground(next.catalog)
+	return nil
+}
+
+// retire stops what old has and next has not.
+func (k *Kernel) retire(old, next *composition) {
+	if old == nil {
+		return
+	}
+	kept := map[*engine.Instance]bool{}
+	for _, p := range next.plugins {
+		kept[p.instance] = true
+	}
+	for _, p := range old.plugins {
+		if p.instance == nil || kept[p.instance] {
+			continue
+		}
+		k.work.Go(func() {
+			defer close(p.stopped)
+			ctx, cancel := context.WithTimeout(context.Background(), engine.StreamGrace+StopTimeout)
+			defer cancel()
+			release := context.AfterFunc(k.ctx, cancel)
+			defer release()
+			if err := p.stop(ctx, engine.StreamGrace); err != nil {
+				k.faults.add(p.plugin.ID, err)
+				k.log.Error("plugin did not stop cleanly", "plugin", p.plugin.ID, "error", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+package kernelcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcore/internal/engine"
+	"github.com/bb-kernel/bb/kernelcore/seal"
+	"github.com/bb-kernel/bb/kernelcore/store"
+	"github.com/bb-kernel/bb/pluginsdk"
+)
+
+// Bounds of the kernel's own waits.
+const (
+	// SetupTimeout bounds a plugin's Setup: a kernel must come up even when one plugin hangs.
+	SetupTimeout = 30 * time.Second
+	// StopTimeout bounds how long a retired plugin is waited for beyond the grace of its streams: the longest budget of
+	// a call that a definition gets by default.
+	StopTimeout = kernelcontract.MutationWait
+	// CloseTimeout bounds Close: calls in flight get their chance, a handler that ignores its context none.
+	CloseTimeout = 10 * time.Second
+)
+
+// Store keeps what has to outlast a call. Package store describes it, package sqlitestore is one in a data directory.
+type Store = store.Store
+
+// CallRecord is one finished call, without its input and result.
+type CallRecord = engine.CallRecord
+
+// Options configures a kernel; the zero value is an empty one in memory.
+type Options struct {
+	// Plugins in composition order: of two that claim the same name the earlier wins.
+	Plugins []*pluginsdk.Plugin
+	// Store keeps all state; nil: in memory. Close closes it.
+	Store Store
+	// Box seals the secrets in the store; nil: with a key that lives as long as the kernel, which suits a store in memory.
+	Box *seal.Box
+	// Log gets what operators should see; nil: nothing is logged. Inputs, results and secrets are never logged.
+	Log *slog.Logger
+	// Development validates every output and answers a violation as an error. Set it in tests.
+	Development bool
+	// OnCall observes every finished call; it must be fast and safe for concurrent use. nil: none.
+	OnCall func(CallRecord)
+}
+
+// Kernel is a running kernel. All methods are safe for concurrent use.
+type Kernel struct {
+	o        Options
+	log      *slog.Logger
+	store    store.Store
+	box      *seal.Box
+	engine   *engine.Engine
+	serverID string
+	started  time.Time
+	faults   faults
+	current  atomic.Pointer[composition]
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup // background work: retirement of plugins, checks
+
+	mu     sync.Mutex // serializes changes of the composition
+	closed bool
+}
+
+// New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error;
+// the error is that of the store.
+func New(o Options) (*Kernel, error) {
+	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now()}
+	if k.log == nil {
+		k.log = slog.New(slog.DiscardHandler)
+	}
+	if k.store == nil {
+		k.store = store.Memory()
+	}
+	if k.box == nil {
+		k.box = seal.Memory()
+	}
+	k.ctx, k.cancel = context.WithCancel(context.Background())
+	k.engine = engine.New(engine.Options{Log: k.log, Development: o.Development, OnCall: o.OnCall, OnProblem: k.faults.add})
+	var err error
+	if k.serverID, err = loadServerID(k.ctx, k.store); err != nil {
+		k.cancel()
+		return nil, fmt.Errorf("kernelcore: the store does not answer: %w", err)
+	}
+	k.mu.Lock()
+	err = k.compose(k.ctx)
+	k.mu.Unlock()
+	if err != nil {
+		k.cancel()
+		return nil, fmt.Errorf("kernelcore: %w", err)
+	}
+	return k, nil
+}
+
+// ServerID returns the id of the kernel's store, which stays the same across restarts.
+func (k *Kernel) ServerID() string { return k.serverID }
+
+// Generation returns the number of the current catalog. It grows with each change of the composition, across restarts.
+func (k *Kernel) Generation() uint64 { return k.engine.Catalog().Generation }
+
+// Problems returns what degrades the kernel: plugins that could not be loaded, names that collide, and faults of plugins
+// while they ran. Each is a *ProblemError.
+func (k *Kernel) Problems() []error {
+	return append(append([]error{}, k.current.Load().problems...), k.faults.all()...)
+}
+
+// Calls returns up to n of the last calls, the newest first; at most engine.CallLogSize are kept.
+func (k *Kernel) Calls(n int) []CallRecord { return k.engine.Log.Last(n) }
+
+// Drain refuses further calls with ServiceUnavailable and waits until those in flight are done or ctx ends; streams end
+// after their grace. Close afterwards.
+func (k *Kernel) Drain(ctx context.Context) error {
+	k.engine.Drain()
+	var wait sync.WaitGroup
+	for _, p := range k.current.Load().plugins {
+		if p.instance != nil {
+			wait.Go(func() { p.instance.Retire(ctx, engine.StreamGrace) })
+		}
+	}
+	wait.Wait()
+	return ctx.Err()
+}
+
+// Close stops the plugins, then the store. Calls in flight are given CloseTimeout; Drain first to give them longer.
+func (k *Kernel) Close() error {
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		return nil
+	}
+	k.closed = true
+	k.mu.Unlock()
+	k.engine.Drain()
+	k.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+	defer cancel()
+	var wait sync.WaitGroup
+	errs := make([]error, len(k.current.Load().plugins))
+	for i, p := range k.current.Load().plugins {
+		wait.Go(func() { errs[i] = p.stop(ctx, 0) })
+	}
+	wait.Wait()
+	k.engine.Stop()
+	if err := k.awaitWork(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, k.store.Close())...)
+}
+
+// awaitWork waits for the background work, or for ctx: a plugin's Setup or stop function that ignores its context must not
+// keep the program alive.
+func (k *Kernel) awaitWork(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { // ends with the last of the work
+		k.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return errors.New("a plugin's Setup or stop function ignores its context")
+	}
+}

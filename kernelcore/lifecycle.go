@@ -1,0 +1,159 @@
+package kernelcore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcore/store"
+)
+
+// Enable brings a disabled or removed plugin back. The error is NotFound for an unknown id, and says why when the plugin
+// cannot be loaded; it is then listed as failed.
+func (k *Kernel) Enable(ctx context.Context, id string) error {
+	return k.change(ctx, id, func(p *composed, offered map[string]bool) error {
+		if p.state == stateReady {
+			return nil
+		}
+		if err := k.putRow(ctx, id, stateReady); err != nil {
+			return err
+		}
+		for _, s := range p.plugin.Services {
+			if s != nil {
+				offered[s.ID] = true
+			}
+		}
+		k.load(ctx, p, offered)
+		return nil
+	})
+}
+
+// Disable takes a plugin out of the catalog, also across restarts, and keeps its data. Calls in flight finish.
+func (k *Kernel) Disable(ctx context.Context, id string) error {
+	return k.change(ctx, id, func(p *composed, _ map[string]bool) error {
+		if err := k.putRow(ctx, id, stateDisabled); err != nil {
+			return err
+		}
+		*p = composed{plugin: p.plugin, state: stateDisabled}
+		return nil
+	})
+}
+
+// Remove takes a plugin out of the catalog and deletes its data and settings. A plugin that is compiled into the program
+// stays listed as removed; Enable brings it back, empty.
+func (k *Kernel) Remove(ctx context.Context, id string) error {
+	var stopped <-chan struct{}
+	err := k.change(ctx, id, func(p *composed, _ map[string]bool) error {
+		if err := k.putRow(ctx, id, stateRemoved); err != nil {
+			return err
+		}
+		stopped = p.stopped
+		*p = composed{plugin: p.plugin, state: stateRemoved}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if stopped != nil { // what calls in flight still write goes too
+		select {
+		case <-stopped:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return k.store.Update(ctx, func(tx store.Tx) error {
+		for _, bucket := range []string{kvBucket(id), configBucket(id)} {
+			for e, err := range tx.Range(bucket, store.Range{}) {
+				if err != nil {
+					return err
+				}
+				if err := tx.Delete(bucket, e.Key); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Reload gives plugins a new life: their Setup runs again and one swap puts them into the catalog. id "" means every
+// enabled plugin. One that cannot be loaded keeps its old life, and the error says why.
+func (k *Kernel) Reload(ctx context.Context, id string) error {
+	if id != "" {
+		return k.change(ctx, id, func(p *composed, offered map[string]bool) error { return k.renew(ctx, p, offered) })
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return errStopping()
+	}
+	old := k.current.Load()
+	plugins := cloneRow(old.plugins)
+	offered := offeredBy(plugins)
+	for _, p := range plugins {
+		if p.state != stateReady && p.state != stateFailed {
+			continue
+		}
+		if err := k.renew(ctx, p, offered); err != nil {
+			return err
+		}
+	}
+	return k.install(ctx, plugins, old.listProblems)
+}
+
+// renew loads p again. When that fails and p was ready, p stays as it was.
+func (k *Kernel) renew(ctx context.Context, p *composed, offered map[string]bool) error {
+	if p.state == stateDisabled || p.state == stateRemoved {
+		return kernelcontract.Conflict.Errorf("the plugin %s is %s: enable it with `bb plugin enable %s`", p.plugin.ID, p.state, p.plugin.ID)
+	}
+	next := &composed{plugin: p.plugin}
+	k.load(ctx, next, offered)
+	if next.state == stateFailed && p.state == stateReady {
+		return kernelcontract.Precondition.Errorf("the plugin keeps running as it was, because its new life failed: %s", next.err)
+	}
+	*p = *next
+	return nil
+}
+
+// change runs fn on a copy of a plugin's place in the composition and installs the result.
+func (k *Kernel) change(ctx context.Context, id string, fn func(p *composed, offered map[string]bool) error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return errStopping()
+	}
+	old := k.current.Load()
+	plugins := cloneRow(old.plugins)
+	i := slices.IndexFunc(plugins, func(p *composed) bool { return p.plugin.ID == id })
+	switch {
+	case id == kernelcontract.KernelID:
+		return kernelcontract.Conflict.Errorf("the kernel itself cannot be changed, only plugins can")
+	case i < 0:
+		return kernelcontract.NotFound.Errorf("there is no plugin %q: `bb plugin list` shows them", id)
+	}
+	if err := fn(plugins[i], offeredBy(plugins)); err != nil {
+		return err
+	}
+	k.faults.forget(id)
+	if err := k.install(ctx, plugins, old.listProblems); err != nil {
+		return err
+	}
+	if err := plugins[i].err; err != nil {
+		return kernelcontract.Precondition.Errorf("the plugin is enabled and does not load: %s", err)
+	}
+	return nil
+}
+
+func cloneRow(plugins []*composed) []*composed {
+	row := make([]*composed, len(plugins))
+	for i, p := range plugins {
+		c := *p
+		row[i] = &c
+	}
+	return row
+}
+
+func errStopping() error {
+	return fmt.Errorf("the kernel is closed: %w", kernelcontract.ServiceUnavailable)
+}
