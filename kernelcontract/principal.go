@@ -110,6 +110,23 @@ const (
 // ContextKeys lists the keys in their documented order.
 func ContextKeys() []ContextKey { return []ContextKey{ThreadID, ProjectID, EnvironmentID, HostID, CWD} }
 
+// Current says for people what fills a field of that key: "the current thread".
+func (k ContextKey) Current() string {
+	switch k {
+	case ThreadID:
+		return "the current thread"
+	case ProjectID:
+		return "the current project"
+	case EnvironmentID:
+		return "the current environment"
+	case HostID:
+		return "the current host"
+	case CWD:
+		return "the working directory"
+	}
+	return string(k)
+}
+
 // Context is where a caller works. It fills ambient fields that the caller omitted; "" is absent.
 type Context struct {
 	ThreadID      string `json:"threadId,omitempty"`
