@@ -25,6 +25,8 @@ type Values struct {
 	Whole *string
 	// Self is the thread that --self stands for, "" when it was not given.
 	Self string
+	// Secret asks for the value of a secret field; nil refuses.
+	Secret func(f *Field) (string, error)
 	// Read returns the content of a file, or of standard input for "-"; nil refuses both.
 	Read func(name string) ([]byte, error)
 	// Env looks up a variable; nil finds none.
@@ -44,9 +46,16 @@ func Input(w *Word, v Values) (json.RawMessage, error) {
 		given, ok := c.given(f, texts, whole)
 		if !ok {
 			if _, inWhole := find(whole, f.Name); f.Required && !inWhole && f.Position == nil {
-				c.issue(f, schema.IssueRequired, "%s is required", f.Label())
+				label := f.Label()
+				if f.Secret {
+					label = f.Name
+				}
+				c.issue(f, schema.IssueRequired, "%s is required", label)
 			}
 			continue
+		}
+		if given == nil {
+			continue // a problem that is listed already
 		}
 		raw, err := c.value(f, given)
 		if err != nil {
@@ -172,6 +181,8 @@ func (c *coercion) given(f *Field, texts map[string][]string, whole []member) ([
 		if t, ok := texts[f.Name]; ok {
 			return t, true
 		}
+	} else if f.Secret {
+		return c.secret(f, whole)
 	} else if t, ok := c.v.Flags[f.Name]; ok {
 		if f.Ambient == kernelcontract.ThreadID && c.v.Self != "" {
 			c.issue(f, schema.IssueInvalidValue, "--self and %s name a thread twice: give one", f.Label())
@@ -187,6 +198,22 @@ func (c *coercion) given(f *Field, texts map[string][]string, whole []member) ([
 		}
 	}
 	return nil, false
+}
+
+// secret asks for a value that --input does not hold.
+func (c *coercion) secret(f *Field, whole []member) ([]string, bool) {
+	if _, inWhole := find(whole, f.Name); inWhole || c.v.Secret == nil {
+		return nil, false
+	}
+	if len(c.issues) > 0 {
+		return nil, true // the call fails anyway: do not ask
+	}
+	text, err := c.v.Secret(f)
+	if err != nil {
+		c.issue(f, schema.IssueRequired, "%s: %s", f.Name, err)
+		return nil, true
+	}
+	return []string{text}, true
 }
 
 // value turns the texts of a field into its JSON value.
@@ -270,6 +297,9 @@ func (c *coercion) stringMap(f *Field, texts []string) (json.RawMessage, error) 
 // scalar turns one text into one value.
 func (c *coercion) scalar(f *Field, text string) (json.RawMessage, error) {
 	file, stdin := f.ReadsFile()
+	if f.Secret {
+		return encodeString(text)
+	}
 	read, err := c.content(text, file, stdin, f.Label())
 	if err != nil {
 		return nil, err

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/bb-kernel/bb/kernelcontract"
 )
 
 // Option is a flag that words have beside their fields.
@@ -117,6 +115,11 @@ func FlagRows(w *Word) []Row {
 			}
 		}
 	}
+	for i := range w.Fields {
+		if f := &w.Fields[i]; f.Secret {
+			rows = append(rows, Row{"standard input", fieldText(f)})
+		}
+	}
 	for _, o := range OptionsOf(w) {
 		rows = append(rows, OptionRow(o))
 	}
@@ -148,19 +151,10 @@ func flagForm(f *Field) string {
 	return withValue(strings.Join(names, ", "), f.Placeholder)
 }
 
-// currents names what fills an ambient field, for help.
-var currents = map[kernelcontract.ContextKey]string{
-	kernelcontract.ThreadID:      "the current thread",
-	kernelcontract.ProjectID:     "the current project",
-	kernelcontract.EnvironmentID: "the current environment",
-	kernelcontract.HostID:        "the current host",
-	kernelcontract.CWD:           "the working directory",
-}
-
 func fieldText(f *Field) string {
 	var notes []string
 	note := func(s string) { notes = append(notes, "("+s+")") }
-	if f.Required && f.Position == nil {
+	if f.Required && f.Position == nil && !f.Secret {
 		note("required")
 	}
 	if f.Position != nil && f.Form == Choice {
@@ -174,6 +168,8 @@ func fieldText(f *Field) string {
 	}
 	file, stdin := f.ReadsFile()
 	switch {
+	case f.Secret:
+		note("asked for on a terminal")
 	case f.Hidden:
 	case file && stdin:
 		note("@file and - read it")
@@ -187,7 +183,7 @@ func fieldText(f *Field) string {
 	}
 	switch {
 	case f.Ambient != "":
-		note("default: " + currents[f.Ambient])
+		note("default: " + f.Ambient.Current())
 	case f.Default != nil && string(f.Default) != "null":
 		note("default: " + textOf(f.Default))
 	}
@@ -239,7 +235,7 @@ func FlagNames(w *Word) []string {
 	var names []string
 	for i := range w.Fields {
 		f := &w.Fields[i]
-		if f.Position != nil {
+		if f.Position != nil || f.Secret {
 			continue
 		}
 		names = append(append(names, f.Flag), f.Aliases...)

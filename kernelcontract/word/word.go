@@ -83,14 +83,17 @@ type Field struct {
 	Required bool `json:"required,omitempty"`
 	Nullable bool `json:"nullable,omitempty"`
 	// Loose says that a text that is not JSON is taken as a string; the method's schema decides what it means.
-	Loose    bool                      `json:"loose,omitempty"`
-	Duration bool                      `json:"duration,omitempty"` // also takes 90s for PT1M30S
-	Base64   bool                      `json:"base64,omitempty"`   // a file's content is encoded
-	Hidden   bool                      `json:"hidden,omitempty"`
-	File     bool                      `json:"file,omitempty"`    // @path reads the value
-	Stdin    bool                      `json:"stdin,omitempty"`   // - reads the value
-	Env      string                    `json:"env,omitempty"`     // variable that gives the value when the word does not
-	Ambient  kernelcontract.ContextKey `json:"ambient,omitempty"` // filled from the caller's context when absent
+	Loose    bool `json:"loose,omitempty"`
+	Duration bool `json:"duration,omitempty"` // also takes 90s for PT1M30S
+	Base64   bool `json:"base64,omitempty"`   // a file's content is encoded
+	Hidden   bool `json:"hidden,omitempty"`
+	// Secret says that the value never stands on the command line: it is read from standard input or asked for. A
+	// required text whose flag is both hidden and read from standard input is one.
+	Secret  bool                      `json:"secret,omitempty"`
+	File    bool                      `json:"file,omitempty"`    // @path reads the value
+	Stdin   bool                      `json:"stdin,omitempty"`   // - reads the value
+	Env     string                    `json:"env,omitempty"`     // variable that gives the value when the word does not
+	Ambient kernelcontract.ContextKey `json:"ambient,omitempty"` // filled from the caller's context when absent
 }
 
 // timeoutField is the field whose presence says that the method has a deadline of its own.
@@ -246,6 +249,7 @@ func (b *fieldBuilder) field(p *schema.Property) (Field, error) {
 	if f.Form == Boolean && !f.List {
 		f.Negatable = f.Nullable || string(f.Default) == "true"
 	}
+	f.Secret = f.Form == Text && !f.List && f.Required && f.Hidden && f.Stdin
 	position, variadic := positionOf(d.CLI.Args, p.Name)
 	if position < 0 {
 		f.Flag = kernelcontract.FlagName(p.Name, flag)

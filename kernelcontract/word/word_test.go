@@ -225,6 +225,35 @@ func TestAmbientFieldIsOptional(t *testing.T) {
 	is.Equal(got["--dir <string>"], "(default: the working directory)")
 }
 
+type secretInput struct {
+	Name  string `json:"name"`
+	Value string `json:"value" description:"The value"`
+}
+
+var secret = &kernelcontract.Mutation[secretInput, kernelcontract.None]{
+	Ref: "demo/svc.keep", Summary: "Keep",
+	CLI: kernelcontract.CLI{Args: []string{"name"}, Flags: map[string]kernelcontract.Flag{"value": {Hidden: true, Stdin: true}}},
+}
+
+// TestSecretIsNoArgument proves that a hidden text from standard input has no flag and is asked for.
+func TestSecretIsNoArgument(t *testing.T) {
+	is := is.New(t)
+	w := of(t, secret)
+	is.Equal(word.UsageLine(w), "bb svc keep <name>")
+	is.Equal(rows(w)["standard input"], "The value (asked for on a terminal)")
+	is.True(!strings.Contains(strings.Join(word.FlagNames(w), " "), "value"))
+	ask := func(f *word.Field) (string, error) { return "@" + f.Name, nil }
+	got, err := word.Input(w, word.Values{Words: []string{"a"}, Secret: ask})
+	is.NoErr(err)
+	is.Equal(string(got), `{"name":"a","value":"@value"}`)
+	_, err = word.Input(w, word.Values{Words: []string{"a"}})
+	is.True(err != nil)
+	_, err = word.Input(w, word.Values{Words: []string{"a", "b"}, Secret: func(*word.Field) (string, error) { t.Error("asked in vain"); return "", nil }})
+	is.True(err != nil)
+	_, ok := word.Words(w, json.RawMessage(`{"name":"a","value":"b"}`))
+	is.True(!ok)
+}
+
 func TestWordRidesInJSON(t *testing.T) {
 	is := is.New(t)
 	for _, m := range []kernelcontract.Method{torture, ambient, greet} {

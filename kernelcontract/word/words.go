@@ -17,7 +17,7 @@ func Words(w *Word, input json.RawMessage) (args []string, ok bool) {
 	v := Values{Flags: map[string][]string{}}
 	for _, m := range members {
 		f := w.Field(m.name)
-		if f == nil {
+		if f == nil || f.Secret {
 			return nil, false
 		}
 		if f.Position != nil {
