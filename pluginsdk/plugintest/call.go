@@ -1,12 +1,15 @@
 package plugintest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -254,24 +257,28 @@ func (h *Host) input(m *method, in any) (json.RawMessage, error) {
 	return filled, nil
 }
 
-// fillAmbient adds the fields that the caller omitted and the context has. What is no object is left to validation.
+// fillAmbient adds the fields that the caller omitted and the context has. Everything else of the text stays as it is,
+// and what is no object is left to validation.
 func (h *Host) fillAmbient(m *method, raw json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return raw
 	}
-	for field, key := range m.def.Ambient {
-		value := h.o.Context.Value(key)
+	text := bytes.TrimSpace(raw)
+	for _, field := range slices.Sorted(maps.Keys(m.def.Ambient)) {
+		value := h.o.Context.Value(m.def.Ambient[field])
 		if _, given := members[field]; given || value == "" {
 			continue
 		}
-		members[field], _ = json.Marshal(value) // a string encodes
+		member, _ := json.Marshal(map[string]string{field: value}) // strings encode
+		head := bytes.TrimSuffix(text, []byte("}"))
+		if len(members) > 0 {
+			head = append(bytes.Clone(head), ',')
+		}
+		text = append(bytes.Clone(head), member[1:]...)
+		members[field] = nil
 	}
-	filled, err := json.Marshal(members)
-	if err != nil {
-		return raw
-	}
-	return filled
+	return text
 }
 
 // checked encodes a result and holds it against the output schema, as a kernel does in tests.
