@@ -126,3 +126,11 @@ func ExamplePlugin() {
 	fmt.Println(hello.Plugin().ID, hello.Plugin().Services[0].ID)
 	// Output: hello-slot hello-slot/greeter
 }
+
+func TestEverySurfaceIsDerived(t *testing.T) {
+	plugintest.ExpectDerivedSurfaces(t, contracts.Greeter, plugintest.Samples{
+		"greet":     contracts.GreetOutput{Message: "Hello, bb!", Count: 1},
+		"count":     contracts.CountOutput{Name: "bb", Count: 2},
+		"hostGreet": contracts.HostGreetOutput{Message: "Hello from a host, bb!"},
+	})
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bb-kernel/bb/examples/notes-fixture/notesapi"
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/pluginsdk/plugintest"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -102,4 +103,15 @@ func TestBadShapesAreRefused(t *testing.T) {
 			is.Equal(string(kernelcontract.AsError(err).Issues[0].Code), tt.code)
 		})
 	}
+}
+
+func TestEverySurfaceIsDerived(t *testing.T) {
+	note := notesapi.Note{ID: "1", Text: "buy milk", CreatedAt: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
+	plugintest.ExpectDerivedSurfaces(t, notesapi.Notes, plugintest.Samples{
+		"add": note, "list": []notesapi.Note{note}, "get": note, "remove": kernelcontract.None{}, "follow": note,
+	})
+	plugintest.ExpectDerivedSurfaces(t, notesapi.Attachments, plugintest.Samples{
+		"put": notesapi.PutOutput{ID: "a", MIMEType: "text/plain", Bytes: 1}, "get": kernelcontract.Bytes{MIMEType: "text/plain", Data: []byte("a")},
+	})
+	plugintest.ExpectDerivedSurfaces(t, notesapi.Settings, plugintest.Samples{"apply": everything(), "read": everything()})
 }

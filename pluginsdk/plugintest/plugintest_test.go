@@ -335,3 +335,7 @@ func ExampleTryLoad() {
 	fmt.Println(strings.Split(err.Error(), "\n")[0])
 	// Output: plugin p: 5 problems
 }
+
+func TestExpectDerivedSurfacesIsTheContractsOwn(t *testing.T) {
+	plugintest.ExpectDerivedSurfaces(t, theirs, plugintest.Samples{"get": out{Text: "x"}, "other": out{}})
+}

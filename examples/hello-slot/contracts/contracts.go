@@ -51,9 +51,11 @@ var Greet = &kernelcontract.Query[GreetInput, GreetOutput]{
 	CLI:         kernelcontract.CLI{Args: []string{"name"}},
 	Tool: &kernelcontract.Tool{Presentation: kernelcontract.Presentation{
 		Pending: "Greeting", Completed: "Greeted", Icon: "hand", Intent: "generic"}},
-	Errors:     map[kernelcontract.Code]kernelcontract.ErrorDef{Muted: {Like: kernelcontract.Forbidden, Description: "The person asked not to be greeted."}},
-	Examples:   []kernelcontract.Example[GreetInput]{{Input: GreetInput{Name: "bb"}, Note: "prints `Hello, bb!` and the counter"}},
-	RenderText: func(out GreetOutput, r kernelcontract.Render) string { return fmt.Sprintf("%s (greeted %d times)", out.Message, out.Count) },
+	Errors:   map[kernelcontract.Code]kernelcontract.ErrorDef{Muted: {Like: kernelcontract.Forbidden, Description: "The person asked not to be greeted."}},
+	Examples: []kernelcontract.Example[GreetInput]{{Input: GreetInput{Name: "bb"}, Note: "prints `Hello, bb!` and the counter"}},
+	RenderText: func(out GreetOutput, r kernelcontract.Render) string {
+		return fmt.Sprintf("%s (greeted %d times)", out.Message, out.Count)
+	},
 }
 
 // Count adds one to the greetings of a name. The number is kept.
