@@ -2,7 +2,6 @@ package kernelcontract
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 )
 
@@ -81,22 +80,22 @@ const (
 )
 
 var table = [...]Row{
-	{InvalidInput, http.StatusBadRequest, 2, -32602, RetryNever, "The input, a header or the verb is not what the method takes."},
-	{Unauthenticated, http.StatusUnauthorized, 4, -32011, RetryNever, "The caller shows no valid evidence of who it is."},
-	{Forbidden, http.StatusForbidden, 7, -32012, RetryNever, "The caller is known and not admitted."},
-	{Vetoed, http.StatusForbidden, 7, -32013, RetryNever, "A plugin's guard refused the call."},
-	{NotFound, http.StatusNotFound, 3, -32014, RetryNever, "The route, the method or the entity does not exist."},
-	{Conflict, http.StatusConflict, 6, -32015, RetryNever, "The state contradicts the call."},
-	{Precondition, http.StatusPreconditionFailed, 6, -32016, RetryNever, "A stated condition does not hold."},
+	{InvalidInput, 400, 2, -32602, RetryNever, "The input, a header or the verb is not what the method takes."},
+	{Unauthenticated, 401, 4, -32011, RetryNever, "The caller shows no valid evidence of who it is."},
+	{Forbidden, 403, 7, -32012, RetryNever, "The caller is known and not admitted."},
+	{Vetoed, 403, 7, -32013, RetryNever, "A plugin's guard refused the call."},
+	{NotFound, 404, 3, -32014, RetryNever, "The route, the method or the entity does not exist."},
+	{Conflict, 409, 6, -32015, RetryNever, "The state contradicts the call."},
+	{Precondition, 412, 6, -32016, RetryNever, "A stated condition does not hold."},
 	{Cancelled, StatusClientClosed, 130, -32017, RetryQueries, "The caller went away or cancelled."},
-	{Internal, http.StatusInternalServerError, 1, -32603, RetryNever, "The handler failed; the log has the cause under the call id."},
-	{ProviderOptionsFailed, http.StatusBadGateway, 1, -32018, RetryAlways, "The provider's options could not be computed."},
-	{BridgeEnvFailed, http.StatusBadGateway, 1, -32018, RetryAlways, "The bridge's environment could not be computed."},
-	{BridgeEnvReserved, http.StatusBadGateway, 1, -32018, RetryNever, "The bridge's environment sets a reserved name."},
-	{NeedsConfiguration, http.StatusServiceUnavailable, 4, -32019, RetryNever, "Something must be configured first."},
-	{ServiceUnavailable, http.StatusServiceUnavailable, 4, -32020, RetryNotStarted, "What answers the method does not run now."},
-	{Timeout, http.StatusGatewayTimeout, 5, -32021, RetryQueries, "The deadline passed."},
-	{BundleFailed, http.StatusBadGateway, 1, -32022, RetryNever, "The bundle broke its contract."},
+	{Internal, 500, 1, -32603, RetryNever, "The handler failed; the log has the cause under the call id."},
+	{ProviderOptionsFailed, 502, 1, -32018, RetryAlways, "The provider's options could not be computed."},
+	{BridgeEnvFailed, 502, 1, -32018, RetryAlways, "The bridge's environment could not be computed."},
+	{BridgeEnvReserved, 502, 1, -32018, RetryNever, "The bridge's environment sets a reserved name."},
+	{NeedsConfiguration, 503, 4, -32019, RetryNever, "Something must be configured first."},
+	{ServiceUnavailable, 503, 4, -32020, RetryNotStarted, "What answers the method does not run now."},
+	{Timeout, 504, 5, -32021, RetryQueries, "The deadline passed."},
+	{BundleFailed, 502, 1, -32022, RetryNever, "The bundle broke its contract."},
 }
 
 // Table returns the error table in its documented order. The slice is the caller's.
