@@ -3,7 +3,7 @@ module github.com/bb-kernel/bb/sdk
 go 1.25.0
 
 require (
-	github.com/bb-kernel/bb/kernelcontract v0.0.0-00010101000000-000000000000
+	github.com/bb-kernel/bb/kernelcontract v0.1.0
 	github.com/matryer/is v1.4.1
 )
 

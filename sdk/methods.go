@@ -6,11 +6,31 @@ import (
 	"sync"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
 
 // manifestSignature is the method that lists every method. Its input is empty.
 var manifestSignature = kernelcontract.Signature{Ref: "kernel/contract.manifest", Kind: kernelcontract.KindQuery}
+
+// Manifest returns what the server offers: its plugins, services and methods with their schemas, words and examples.
+func (c *Client) Manifest(ctx context.Context) (*manifest.Manifest, error) {
+	r, err := c.Do(ctx, Request{Signature: manifestSignature})
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.Decode(r.Body)
+	if err != nil {
+		return nil, badManifest(r.CallID, err)
+	}
+	return m, nil
+}
+
+func badManifest(callID string, err error) *kernelcontract.Error {
+	e := kernelcontract.Internal.Errorf("the server's methods are not known: %s", err.Error()).WithCause(err)
+	e.CallID = callID
+	return e
+}
 
 // catalogID names one catalog of one server.
 type catalogID struct {
@@ -84,6 +104,7 @@ func (c *Client) fetchMethods(ctx context.Context) (map[string]kernelcontract.Si
 	}
 	// Only what a call needs is read, so that whatever else later kernels tell does no harm.
 	var m struct {
+		Format  int `json:"format"`
 		Plugins []struct {
 			Services []struct {
 				Methods []struct {
@@ -99,6 +120,9 @@ func (c *Client) fetchMethods(ctx context.Context) (map[string]kernelcontract.Si
 	}
 	if err := a.decode(manifestSignature.Ref, &m); err != nil {
 		return nil, err
+	}
+	if m.Format != manifest.Format {
+		return nil, badManifest(a.CallID, &manifest.FormatError{Format: m.Format})
 	}
 	methods := map[string]kernelcontract.Signature{}
 	for _, p := range m.Plugins {

@@ -164,13 +164,13 @@ func formOf(req Request, resp *http.Response) Form {
 
 // send sends a request and returns the answer's head.
 func (c *Client) send(ctx context.Context, req Request) (*http.Response, error) {
-	r, err := c.request(ctx, req)
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+	r, err := c.request(httptrace.WithClientTrace(ctx, trace), req)
 	if err != nil {
 		return nil, err
 	}
-	var sent atomic.Bool
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
-	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	resp, err := c.http.Do(r)
 	if err != nil {
 		return nil, c.broken(ctx, req, sent.Load(), err)
 	}
