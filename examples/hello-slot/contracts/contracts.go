@@ -45,10 +45,9 @@ const Muted kernelcontract.Code = "muted"
 
 // Greet greets someone by name. It does not count.
 var Greet = &kernelcontract.Query[GreetInput, GreetOutput]{
-	Ref:         "hello-slot/greeter.greet",
-	Summary:     "Greet someone by name",
-	Description: "Answers on every surface: HTTP, SDK, CLI (`bb hello greet <name>`), and the agent tool.",
-	CLI:         kernelcontract.CLI{Args: []string{"name"}},
+	Ref:     "hello-slot/greeter.greet",
+	Summary: "Greet someone by name",
+	CLI:     kernelcontract.CLI{Args: []string{"name"}},
 	Tool: &kernelcontract.Tool{Presentation: kernelcontract.Presentation{
 		Pending: "Greeting", Completed: "Greeted", Icon: "hand", Intent: "generic"}},
 	Errors:   map[kernelcontract.Code]kernelcontract.ErrorDef{Muted: {Like: kernelcontract.Forbidden, Description: "The person asked not to be greeted."}},
