@@ -105,12 +105,15 @@ func (w *fieldWalk) field(f reflect.StructField, name, options string, hasTag bo
 		w.problem(name, "is not a valid name: it must match ^[a-z][a-zA-Z0-9]*$")
 	}
 	field := Field{Name: name, GoName: f.Name, Type: f.Type, Tag: f.Tag, Index: index, Description: f.Tag.Get("description")}
+	omitsNull := false
 	for options != "" {
 		var option string
 		option, options, _ = strings.Cut(options, ",")
 		switch option {
-		case "omitempty", "omitzero":
+		case "omitempty":
 			field.OmitZero = true
+		case "omitzero":
+			field.OmitZero, omitsNull = true, isNull(f.Type)
 		case "string":
 			w.problem(name, "must not use the json option string: numbers are exact on every surface without it")
 		}
@@ -125,6 +128,9 @@ func (w *fieldWalk) field(f reflect.StructField, name, options string, hasTag bo
 	}
 	if f.Type.Kind() == reflect.Bool && field.OmitZero && field.Default == "true" {
 		w.problem(name, "a bool that defaults to true cannot send false when it is omitted; make it a *bool")
+	}
+	if omitsNull && field.HasDefault && field.Default != "null" {
+		w.problem(name, "with omitzero and a default null cannot be sent; leave out one of them, or use a pointer")
 	}
 	w.fields = append(w.fields, field)
 }

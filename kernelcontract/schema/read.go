@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 )
 
@@ -16,6 +17,14 @@ type member struct {
 
 // readMembers splits a JSON object into its members. A repeated name and bytes after the object are errors.
 func readMembers(raw []byte) ([]member, error) {
+	members, err := splitMembers(raw)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errors.New("the JSON text ends early")
+	}
+	return members, err
+}
+
+func splitMembers(raw []byte) ([]member, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	t, err := d.Token()
 	if err != nil {

@@ -183,8 +183,8 @@ func reaches(from, to reflect.Type, seen map[reflect.Type]bool) bool {
 func (b *builder) container(t reflect.Type, path []string) *Schema {
 	switch t.Kind() {
 	case reflect.Map:
-		if t.Key().Kind() != reflect.String || t.Key().Implements(textMarshaler) {
-			b.problem(path, "a map needs a string key, not "+t.Key().String())
+		if k := t.Key(); k.Kind() != reflect.String || k.Implements(textMarshaler) || reflect.PointerTo(k).Implements(textUnmarshaler) {
+			b.problem(path, "a map needs a plain string as key, not "+k.String())
 		}
 		return &Schema{Type: Object, Values: b.of(t.Elem(), at(path, "{}"))}
 	case reflect.Slice:
@@ -317,14 +317,14 @@ func (b *builder) custom(t reflect.Type, path []string) (*Schema, bool) {
 	case t.Implements(jsonMarshaler) || pointer.Implements(jsonMarshaler) || pointer.Implements(jsonUnmarshaler):
 		b.problem(path, fmt.Sprintf("%s encodes itself (it has or embeds MarshalJSON or UnmarshalJSON); add JSONSchemaBytes() ([]byte, error) with its schema", t))
 		return &Schema{}, true
-	case t.Implements(textMarshaler):
+	case t.Implements(textMarshaler) && pointer.Implements(textUnmarshaler):
 		s := &Schema{Type: String}
 		if t.Kind() != reflect.Struct {
 			b.named(t, s, path)
 		}
 		return s, true
 	case pointer.Implements(textMarshaler) || pointer.Implements(textUnmarshaler):
-		b.problem(path, fmt.Sprintf("%s reads or writes itself as text only through a pointer; give MarshalText a value receiver", t))
+		b.problem(path, fmt.Sprintf("%s reads or writes itself as text, but not both ways; give it MarshalText with a value receiver and UnmarshalText", t))
 		return &Schema{}, true
 	}
 	return nil, false
@@ -336,6 +336,9 @@ func (b *builder) object(t reflect.Type, path []string) *Schema {
 	fields, problems := fieldsOf(t)
 	for _, p := range problems {
 		b.problem(at(path, p.Path), p.Message)
+	}
+	if len(fields) == 0 && len(problems) == 0 && hidesFields(t) {
+		b.problem(path, fmt.Sprintf("%s has no exported field: nothing of it would travel", t))
 	}
 	s := &Schema{Type: Object, Strict: true, Properties: make([]Property, 0, len(fields))}
 	byName := make(map[string]*fieldSchema, len(fields))
@@ -364,11 +367,30 @@ func (b *builder) object(t reflect.Type, path []string) *Schema {
 	return s
 }
 
+// hidesFields reports whether a struct has fields that JSON does not see.
+func hidesFields(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Name != "_" && !f.IsExported() {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldSchema is a field with its schema while it is being built.
 type fieldSchema struct {
 	Field
 	path   []string
 	schema *Schema
 	read   bool
+}
+
+// kind is the JSON type of the field, Any for a union.
+func (f *fieldSchema) kind() Type {
+	if f.schema.Ref != "" {
+		return schemaType(f.Type)
+	}
+	return f.schema.Type
 }
 
 // readTags lets the reflector read the tags of t's own fields; the types of the fields are known already.
@@ -380,7 +402,7 @@ func (b *builder) readTags(t reflect.Type, s *Schema, fields map[string]*fieldSc
 			if len(p.Context.Path) < 2 {
 				return false, nil
 			}
-			if f := fields[p.Context.Path[1]]; f != nil && schemaType(f.Type) == String {
+			if f := fields[p.Context.Path[1]]; f != nil && f.kind() == String {
 				p.Schema.AddType(jsonschema.String) // so that a constant needs no quotes
 			}
 			return true, nil

@@ -21,10 +21,18 @@ var (
 	countTags  = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
 )
 
+// unsupportedTags would say a second time, or differently, what the type and the json tag say.
+var unsupportedTags = []struct{ name, instead string }{
+	{"required", "a field without omitempty, omitzero and default is required"},
+	{"nullable", "use a pointer or kernelcontract.Null"},
+	{"additionalProperties", "every object is strict; use a map for free keys"},
+}
+
 // exactTags reads the tags that must stay exact, and refuses those that mean nothing on the field's type.
 func (b *builder) exactTags(f *fieldSchema) {
-	kind := schemaType(f.Type)
-	fixed := f.schema.Ref != "" // a definition: nothing but a description and a default may stand beside it
+	kind := f.kind()
+	// Beside a definition or a union nothing but a description and a default may stand.
+	fixed := f.schema.Ref != "" || f.schema.OneOf != nil
 	refuse := func(tags []string, where string) {
 		for _, tag := range tags {
 			if _, ok := f.Tag.Lookup(tag); ok {
@@ -50,13 +58,9 @@ func (b *builder) exactTags(f *fieldSchema) {
 	if _, ok := f.Tag.Lookup("title"); ok && fixed {
 		b.problem(f.path, "a title applies to the struct type itself: put it on its field _ struct{}")
 	}
-	for tag, why := range map[string]string{
-		"required":             "leave out omitempty and default instead",
-		"nullable":             "use a pointer or kernelcontract.Null instead",
-		"additionalProperties": "every object is strict; use a map for free keys",
-	} {
-		if _, ok := f.Tag.Lookup(tag); ok {
-			b.problem(f.path, "the tag "+tag+" is not supported: "+why)
+	for _, tag := range unsupportedTags {
+		if _, ok := f.Tag.Lookup(tag.name); ok {
+			b.problem(f.path, "the tag "+tag.name+" is not supported: "+tag.instead)
 		}
 	}
 	for _, tag := range countTags {
@@ -77,6 +81,15 @@ func (b *builder) exactTags(f *fieldSchema) {
 	}
 	if text, ok := f.Tag.Lookup("const"); ok && kind != Object && kind != Array && !fixed {
 		f.schema.Const = b.literal(f, kind, "const", text)
+	}
+	if s := f.schema; s.Enum != nil || s.Const != nil {
+		// The listed values say more than the width of the type.
+		if WidthBound(s.Minimum) || s.Minimum == "0" {
+			s.Minimum = ""
+		}
+		if WidthBound(s.Maximum) {
+			s.Maximum = ""
+		}
 	}
 	if f.HasDefault {
 		f.schema.Default = b.literal(f, kind, "default", f.Default)
@@ -233,24 +246,25 @@ func isNullText(raw json.RawMessage) bool { return string(raw) == "null" }
 // the Go type; package validate checks them against the schema.
 func (b *builder) misfit(f *fieldSchema, raw json.RawMessage) string {
 	if isNullText(raw) {
-		if f.Nullable || schemaType(f.Type) == Any {
+		if f.Nullable || f.kind() == Any {
 			return ""
 		}
 		return "is null, but the field is not nullable"
 	}
 	s := f.schema
-	if !fitsType(raw, schemaType(f.Type)) {
-		return "is not of type " + string(schemaType(f.Type))
+	kind := f.kind()
+	if !fitsType(raw, kind) {
+		return "is not of type " + string(kind)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(reflect.New(f.Type).Interface()); err != nil {
 		// 1.0 and 1e3 are integers on the wire; encoding/json does not see them so.
-		if r, ok := rational(json.Number(raw)); !ok || !r.IsInt() || schemaType(f.Type) != Integer {
+		if r, ok := rational(json.Number(raw)); !ok || !r.IsInt() || kind != Integer {
 			return "does not fit " + f.Type.String() + ": " + err.Error()
 		}
 	}
-	switch schemaType(f.Type) {
+	switch kind {
 	case Integer, Number:
 		return numberMisfit(s, json.Number(raw))
 	case String:
