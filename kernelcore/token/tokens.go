@@ -48,6 +48,9 @@ func OpenTokens(ctx context.Context, s store.Store, log *slog.Logger) (*Tokens, 
 // is stored. A zero expires means that it does not expire. The error is an [*InvalidError] when an
 // argument breaks a rule, has [ErrExists] when the name is taken, or is the store's.
 func (t *Tokens) Create(ctx context.Context, name string, scope Scope, expires time.Time) (secret string, _ Token, err error) {
+	if name == "local" || name == "anonymous" { // user:local and user:anonymous are somebody else
+		return "", Token{}, &InvalidError{Field: "name", Problem: fmt.Sprintf("%q is reserved: use another", name)}
+	}
 	if scope != All && scope != Read {
 		return "", Token{}, &InvalidError{Field: "scope", Problem: fmt.Sprintf("%.80q does not do: use %q or %q", string(scope), All, Read)}
 	}
