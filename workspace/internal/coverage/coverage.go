@@ -1,7 +1,8 @@
 // Package coverage reads the list of the specification's rules with the test that proves each.
 //
 // A line holds three fields with a tab between: the rule's id, the test, and the rule in a few words. The test is
-// PACKAGE-DIR:NAME with the folder below the repository's root and the name as `go test -run` shows it, or "missing".
+// PACKAGE-DIR:NAME with the folder below the repository's root and the name as `go test -run` shows it, ".ci/run:STAGE"
+// for what only a stage of the CI script can prove, or "missing".
 package coverage
 
 import (
@@ -22,6 +23,9 @@ import (
 
 // Missing stands in the list in place of a test that nobody has written.
 const Missing = "missing"
+
+// ciScript is the script whose stages may stand in place of a test.
+const ciScript = ".ci/run"
 
 // Prefix is the path of the repository's modules: a package's import path is Prefix and its folder.
 const Prefix = "github.com/bb-kernel/bb/"
@@ -46,7 +50,7 @@ func (r Rule) Name() string {
 
 var (
 	idPattern   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+$`)
-	testPattern = regexp.MustCompile(`^[a-z][a-z0-9/_-]*:(Test|Fuzz|Example|Benchmark)[^\s]*$`)
+	testPattern = regexp.MustCompile(`^[a-z][a-z0-9/_-]*:(Test|Fuzz|Example|Benchmark)[^\s]*$|^\.ci/run:[^"]+$`)
 )
 
 // Parse reads a list. The error names every bad line and every id that stands twice.
@@ -155,6 +159,16 @@ func CheckSources(root string, rules []Rule) error {
 			continue
 		}
 		dir := r.Dir()
+		if dir == ciScript {
+			script, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(ciScript)))
+			if err == nil && !strings.Contains(string(script), "\nstage \""+r.Name()+"\" ") {
+				err = fmt.Errorf("%s has no stage %q", ciScript, r.Name())
+			}
+			if err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", r.ID, err))
+			}
+			continue
+		}
 		if declared[dir] == nil {
 			names, err := testFuncs(filepath.Join(root, filepath.FromSlash(dir)))
 			if err != nil {
@@ -192,11 +206,11 @@ func testFuncs(dir string) (map[string]bool, error) {
 }
 
 // CheckRun reports every rule whose test did not pass in the run: it was not run, it failed or it was skipped.
-// Benchmarks run elsewhere and are left out.
+// Benchmarks and CI stages run elsewhere and are left out.
 func CheckRun(report *testreport.Report, rules []Rule) error {
 	var problems []error
 	for _, r := range rules {
-		if r.Test == Missing || strings.HasPrefix(r.Name(), "Benchmark") {
+		if r.Test == Missing || r.Dir() == ciScript || strings.HasPrefix(r.Name(), "Benchmark") {
 			continue
 		}
 		switch outcome := report.Outcome[testreport.Test{Package: path.Join(Prefix, r.Dir()), Name: r.Name()}]; outcome {

@@ -61,11 +61,18 @@ func TestCheckSourcesFindsTestsThatDoNotExist(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "a_test.go"), []byte("package a\n\nfunc TestHere() {}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(root, ".ci"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, ".ci", "run"), []byte("#\nstage \"alone it works\" scripts/alone\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	rule := func(id, test string) coverage.Rule { return coverage.Rule{ID: id, Test: test, Statement: "s"} }
-	if err := coverage.CheckSources(root, []coverage.Rule{rule("a.a", ".:TestHere"), rule("a.b", ".:TestHere/sub"), rule("a.c", coverage.Missing)}); err != nil {
+	if err := coverage.CheckSources(root, []coverage.Rule{rule("a.a", ".:TestHere"), rule("a.b", ".:TestHere/sub"), rule("a.c", coverage.Missing), rule("a.f", ".ci/run:alone it works")}); err != nil {
 		t.Error(err)
 	}
-	wants(t, coverage.CheckSources(root, []coverage.Rule{rule("a.d", ".:TestGone"), rule("a.e", "nowhere:TestHere")}), "a.d: no test file in . declares TestGone", "a.e: ")
+	wants(t, coverage.CheckSources(root, []coverage.Rule{rule("a.d", ".:TestGone"), rule("a.e", "nowhere:TestHere"), rule("a.g", ".ci/run:alone")}),
+		"a.d: no test file in . declares TestGone", "a.e: ", "a.g: .ci/run has no stage \"alone\"")
 }
 
 func TestCheckRunFindsTestsThatDidNotPass(t *testing.T) {

@@ -40,6 +40,7 @@ type Session struct {
 	home  string
 	state string // bash code that brings back directory and variables
 	port  string
+	goEnv []string // the go command's caches and settings, which the session shares
 	jobs  []*job
 }
 
@@ -55,6 +56,9 @@ type job struct {
 func (s *Session) Run(ctx context.Context, home string, blocks []Block) (err error) {
 	s.home, s.state = home, filepath.Join(home, ".session")
 	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	if s.goEnv, err = goEnvironment(ctx); err != nil {
 		return err
 	}
 	if err := os.WriteFile(s.state, nil, 0o600); err != nil {
@@ -171,7 +175,7 @@ func (s *Session) environment() []string {
 			env = append(env, kv)
 		}
 	}
-	return append(env,
+	return append(append(env, s.goEnv...),
 		"HOME="+s.home, "PATH="+s.Bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"TERM=dumb", "NO_COLOR=1", "LC_ALL=C.UTF-8",
 		"BB_DOC_STATE="+s.state, "BB_LISTEN=127.0.0.1:"+s.port, "BB_SERVER_URL=http://127.0.0.1:"+s.port)
@@ -247,6 +251,21 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
+}
+
+// goEnvironment spells out the settings that the go command would otherwise look for in the home directory.
+func goEnvironment(ctx context.Context) ([]string, error) {
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOPROXY", "GOSUMDB", "GOFLAGS", "GOTOOLCHAIN"}
+	out, err := exec.CommandContext(ctx, "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	values := strings.Split(string(out), "\n")
+	var env []string
+	for i, name := range names {
+		env = append(env, name+"="+values[i])
+	}
+	return env, nil
 }
 
 func freePort() (string, error) {

@@ -86,7 +86,7 @@ var D = 4
 	if p.HasComment() {
 		t.Error("the package has no comment")
 	}
-	if !p.HasRunnableExample() {
+	if !p.HasExample() {
 		t.Error("the package has a runnable example")
 	}
 }
@@ -152,6 +152,8 @@ var counter int
 var cache = map[string]int{}
 
 var once sync.Once
+
+var pool sync.Pool
 
 var pointed int
 

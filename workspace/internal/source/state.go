@@ -23,7 +23,8 @@ func (p *Package) Inits() []string {
 
 // State lists the package-level variables that hold state: those the package writes after they are declared, whose
 // type exists to be written (a lock, an atomic, a channel), and exported ones that any importer could assign although
-// they are not sentinel errors or pointers to definitions. It finds writes through the variable's own name only.
+// they are not sentinel errors or pointers to definitions. It finds writes through the variable's own name only. A sync.Pool
+// is no state: what it keeps may vanish at any time.
 func (p *Package) State() []string {
 	written := map[types.Object]token.Pos{}
 	for _, f := range p.Files {
@@ -53,6 +54,9 @@ func (p *Package) State() []string {
 }
 
 func (p *Package) stateful(v types.Object, written map[types.Object]token.Pos) string {
+	if v.Type().String() == "sync.Pool" && !v.Exported() {
+		return ""
+	}
 	if pos, ok := written[v]; ok {
 		return "is written at " + p.Place(pos)
 	}

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/doc"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -17,10 +18,12 @@ func (p *Package) HasComment() bool {
 	return false
 }
 
-// HasRunnableExample tells whether one of the package's examples has an output, so that go test runs it.
-func (p *Package) HasRunnableExample() bool {
+// HasExample tells whether the package has an example that go test runs, one with an output. A test kit, which only
+// works inside a test, needs one that compiles.
+func (p *Package) HasExample() bool {
+	kit := slices.Contains(p.Imports, "testing")
 	for _, e := range doc.Examples(p.Tests...) {
-		if e.Output != "" || e.EmptyOutput {
+		if kit || e.Output != "" || e.EmptyOutput {
 			return true
 		}
 	}
