@@ -347,3 +347,24 @@ func ExampleNew() {
 	fmt.Println(out.Word, out.Actor, err)
 	// Output: hello user:local <nil>
 }
+
+func TestToolsRunAsTheAgentOfTheThread(t *testing.T) {
+	is := is.New(t)
+	e := newEcho("echo")
+	e.say.Tool = &kernelcontract.Tool{Presentation: kernelcontract.Presentation{Pending: "Saying", Completed: "Said", Icon: "megaphone", Intent: "generic"}}
+	k := start(t, kernelcore.Options{Plugins: []*pluginsdk.Plugin{e.plugin()}})
+	tools := k.Tools()
+	is.Equal(len(tools), 1)
+	is.Equal(tools[0].Tool.Name, "echo_main_say")
+	res := k.RunTool(t.Context(), "t1", kernelcontract.Context{}, "echo_main_say", []byte(`{"word":"hi"}`))
+	is.True(res.Success)
+	is.True(strings.Contains(res.Content[0].Text, "actor: agent:t1"))
+	is.True(strings.Contains(res.Content[0].Text, "via: tool"))
+
+	res = k.RunTool(t.Context(), "t1", kernelcontract.Context{}, "echo_main_say", []byte(`{"wrong":"hi"}`))
+	is.True(!res.Success)
+	is.True(strings.HasPrefix(res.Content[0].Text, "invalid_input: "))
+	res = k.RunTool(t.Context(), "t1", kernelcontract.Context{}, "nothing", nil)
+	is.True(!res.Success)
+	is.True(strings.HasPrefix(res.Content[0].Text, "not_found: "))
+}

@@ -32,25 +32,26 @@ func Run(ctx context.Context, c kernelcontract.Caller, d *kernelcontract.MethodD
 	case kernelcontract.KindStream:
 		return runStream(ctx, c, d, input)
 	case kernelcontract.KindCustom:
-		return failure(kernelcontract.InvalidInput.Errorf("%s is a raw endpoint and no tool", d.Ref()))
+		return Failure(kernelcontract.InvalidInput.Errorf("%s is a raw endpoint and no tool", d.Ref()))
 	}
 	var out json.RawMessage
 	if err := c.Call(ctx, d.Ref(), input, &out); err != nil {
-		return failure(err)
+		return Failure(err)
 	}
 	if b, ok := bytesOf(d, out); ok {
 		return success(contentOf(b))
 	}
 	s, err := text.Result(d, out, kernelcontract.Render{})
 	if err != nil {
-		return failure(err)
+		return Failure(err)
 	}
 	return success(TextContent(s))
 }
 
 func success(c Content) Result { return Result{Success: true, Content: []Content{c}} }
 
-func failure(err error, before ...Content) Result {
+// Failure returns the result that tells of err, followed by what came before it.
+func Failure(err error, before ...Content) Result {
 	r := Result{Content: []Content{TextContent(text.Error(kernelcontract.AsError(err), kernelcontract.Render{}))}}
 	r.Content = append(r.Content, before...)
 	return r
@@ -90,11 +91,11 @@ func runStream(ctx context.Context, c kernelcontract.Caller, d *kernelcontract.M
 		case err != nil && errors.Is(context.Cause(ctx), errStreamTime):
 			return items.result("Stopped after " + MaxStreamTime.Round(time.Second).String())
 		case err != nil:
-			return failure(err, items.content()...)
+			return Failure(err, items.content()...)
 		}
 		s, err := text.Result(d, ev.Item, kernelcontract.Render{})
 		if err != nil {
-			return failure(err, items.content()...)
+			return Failure(err, items.content()...)
 		}
 		if !items.add(s, ev.Cursor) {
 			return items.result("Stopped at 256 KiB")
