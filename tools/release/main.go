@@ -42,7 +42,7 @@ func run(ctx context.Context, root string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	due, err := plan(ctx, root, modules)
+	due, err := plan(ctx, root, modules, dry)
 	if err != nil {
 		return err
 	}
@@ -67,10 +67,13 @@ func run(ctx context.Context, root string, dry bool) error {
 }
 
 // plan tells which module sets are to be tagged. A set with only some of its tags is an error.
-func plan(ctx context.Context, root string, modules []modset.Module) (map[string]bool, error) {
+func plan(ctx context.Context, root string, modules []modset.Module, dry bool) (map[string]bool, error) {
 	list, err := stage.Run(ctx, root, nil, "git", "tag", "--list")
-	if err != nil {
+	if err != nil && !dry {
 		return nil, err
+	}
+	if err != nil { // a plan can be made without git, or outside a repository
+		fmt.Println("no tags are known, git does not list them")
 	}
 	have := map[string]bool{}
 	for name := range strings.FieldsSeq(list) {

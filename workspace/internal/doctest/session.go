@@ -31,14 +31,15 @@ const (
 )
 
 // Session runs the commands of one document, top to bottom, as a reader would in one terminal: the working directory,
-// exported variables and background commands carry over. It begins in Root with a home directory of its own.
+// exported variables and background commands carry over. It begins in Root with a home directory of its own. Commands
+// are read by sh, which every unix has.
 type Session struct {
 	Root      string            // working directory at the start
 	Bin       string            // folder put first on the PATH
 	Elsewhere map[string]string // commands that are not run here, with where they are proved
 
 	home  string
-	state string // bash code that brings back directory and variables
+	state string // sh code that brings back directory and variables
 	port  string
 	goEnv []string // the go command's caches and settings, which the session shares
 	jobs  []*job
@@ -68,7 +69,7 @@ func (s *Session) Run(ctx context.Context, home string, blocks []Block) (err err
 	var problems []error
 	for _, b := range blocks {
 		if b.Save != "" {
-			if out, err := s.bash(ctx, "cat > "+b.Save, b.Text); err != nil {
+			if out, err := s.shell(ctx, "cat > "+b.Save, b.Text); err != nil {
 				problems = append(problems, fmt.Errorf("%s: save to %s: %w\n%s", b.Place(), b.Save, err, out))
 			}
 		}
@@ -101,7 +102,7 @@ func (s *Session) run(ctx context.Context, c Command) error {
 		return s.start(ctx, c)
 	}
 	text, killed := s.signals(c.Text)
-	out, err := s.bash(ctx, s.local(text), "")
+	out, err := s.shell(ctx, s.local(text), "")
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -116,10 +117,10 @@ func (s *Session) run(ctx context.Context, c Command) error {
 	return nil
 }
 
-// bash runs one command in the session's shell state and returns what it wrote to stdout and stderr.
-func (s *Session) bash(ctx context.Context, text, stdin string) (string, error) {
-	script := "source \"$BB_DOC_STATE\"\n" + text + "\n" +
-		"__status=$?\n{ printf 'cd %q\\n' \"$PWD\"; export -p; declare -f; } >\"$BB_DOC_STATE\"\nexit $__status\n"
+// shell runs one command in the session's shell state and returns what it wrote to stdout and stderr.
+func (s *Session) shell(ctx context.Context, text, stdin string) (string, error) {
+	script := ". \"$BB_DOC_STATE\"\n" + text + "\n" +
+		"__status=$?\n{ export -p; echo 'cd \"$PWD\"'; } >\"$BB_DOC_STATE\"\nexit $__status\n"
 	cmd := s.command(ctx, script)
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &out
@@ -130,7 +131,7 @@ func (s *Session) bash(ctx context.Context, text, stdin string) (string, error) 
 // start runs a command in the background and waits until it has printed what is shown.
 func (s *Session) start(ctx context.Context, c Command) error {
 	j := &job{output: newOutput(), done: make(chan struct{})}
-	j.cmd = s.command(context.WithoutCancel(ctx), "source \"$BB_DOC_STATE\"\n"+s.local(c.Text)+"\n")
+	j.cmd = s.command(context.WithoutCancel(ctx), ". \"$BB_DOC_STATE\"\n"+s.local(c.Text)+"\n")
 	j.cmd.Stdout, j.cmd.Stderr = j.output, j.output
 	if err := j.cmd.Start(); err != nil {
 		return err
@@ -155,9 +156,9 @@ func (s *Session) start(ctx context.Context, c Command) error {
 	return nil
 }
 
-// command is bash in a process group of its own, with the session's environment.
+// command is sh in a process group of its own, with the session's environment.
 func (s *Session) command(ctx context.Context, script string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "bash", "-c", script)
+	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir = s.Root
 	cmd.Env = s.environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -196,7 +197,11 @@ func (s *Session) signals(text string) (string, []*job) {
 		for i, j := range s.jobs {
 			if fmt.Sprint(i+1) == m[2] {
 				killed = append(killed, j)
-				return fmt.Sprintf("kill%s -- -%d", m[1], j.cmd.Process.Pid)
+				signal := m[1]
+				if signal == "" {
+					signal = " -TERM"
+				}
+				return fmt.Sprintf("kill%s -%d", signal, j.cmd.Process.Pid) // the whole process group
 			}
 		}
 		return match
