@@ -11,8 +11,10 @@ import (
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
+	"github.com/bb-kernel/bb/kernelcore/internal/httpapi"
 	"github.com/bb-kernel/bb/kernelcore/seal"
 	"github.com/bb-kernel/bb/kernelcore/store"
+	"github.com/bb-kernel/bb/kernelcore/token"
 	"github.com/bb-kernel/bb/pluginsdk"
 )
 
@@ -41,6 +43,8 @@ type Options struct {
 	Store Store
 	// Box seals the secrets in the store; nil: with a key that lives as long as the kernel, which suits a store in memory.
 	Box *seal.Box
+	// HTTP says whom Handler trusts.
+	HTTP HTTPOptions
 	// Log gets what operators should see; nil: nothing is logged. Inputs, results and secrets are never logged.
 	Log *slog.Logger
 	// Development validates every output and answers a violation as an error. Set it in tests.
@@ -60,6 +64,10 @@ type Kernel struct {
 	started  time.Time
 	faults   faults
 	current  atomic.Pointer[composition]
+	tokens   *token.Tokens
+	hosts    *token.Hosts
+	sessions token.Sessions
+	handler  *httpapi.Handler
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -70,7 +78,8 @@ type Kernel struct {
 }
 
 // New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error;
-// the error is that of the store.
+// the error is that of the store, which stays open then, or lists what
+// is wrong with the options.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now()}
 	if k.log == nil {
@@ -84,19 +93,43 @@ func New(o Options) (*Kernel, error) {
 	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.engine = engine.New(engine.Options{Log: k.log, Development: o.Development, OnCall: o.OnCall, OnProblem: k.faults.add})
-	var err error
-	if k.serverID, err = loadServerID(k.ctx, k.store); err != nil {
+	if err := k.open(); err != nil {
 		k.cancel()
-		return nil, fmt.Errorf("kernelcore: the store does not answer: %w", err)
-	}
-	k.mu.Lock()
-	err = k.compose(k.ctx)
-	k.mu.Unlock()
-	if err != nil {
-		k.cancel()
-		return nil, fmt.Errorf("kernelcore: %w", err)
+		k.engine.Stop()
+		return nil, fmt.Errorf("kernelcore: %w", errors.Join(err, k.closeBooks(context.Background())))
 	}
 	return k, nil
+}
+
+// open reads what the store knows, then composes the plugins.
+func (k *Kernel) open() (err error) {
+	if k.serverID, err = loadServerID(k.ctx, k.store); err != nil {
+		return fmt.Errorf("the store does not answer: %w", err)
+	}
+	if k.tokens, err = token.OpenTokens(k.ctx, k.store, k.log); err != nil {
+		return err
+	}
+	if k.hosts, err = token.OpenHosts(k.ctx, k.store, k.log); err != nil {
+		return err
+	}
+	if k.handler, err = k.newHandler(); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.compose(k.ctx)
+}
+
+// closeBooks writes what the credentials remember and stops them.
+func (k *Kernel) closeBooks(ctx context.Context) error {
+	var errs []error
+	if k.tokens != nil {
+		errs = append(errs, k.tokens.Close(ctx))
+	}
+	if k.hosts != nil {
+		errs = append(errs, k.hosts.Close(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // ServerID returns the id of the kernel's store, which stays the same across restarts.
@@ -151,7 +184,7 @@ func (k *Kernel) Close() error {
 	if err := k.awaitWork(ctx); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, k.store.Close())...)
+	return errors.Join(append(errs, k.closeBooks(ctx), k.store.Close())...)
 }
 
 // awaitWork waits for the background work, or for ctx: a plugin's Setup or stop function that ignores its context must not
