@@ -1,0 +1,165 @@
+// Package program is the bb-server program: its command line and configuration around server.Run.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/word"
+	"github.com/bb-kernel/bb/pluginsdk"
+	"github.com/bb-kernel/bb/server"
+)
+
+// Options are what the program is run with.
+type Options struct {
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	// Examples are the plugins that --no-builtin-examples leaves out.
+	Examples []*pluginsdk.Plugin
+}
+
+type program struct {
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	examples       []*pluginsdk.Plugin
+}
+
+// Main runs bb-server with args, which do not begin with the program's name, until ctx ends, and returns its exit status:
+// 0, 1 when it could not start or failed, 2 for a command line that makes no sense.
+func Main(ctx context.Context, args []string, o Options) int {
+	p := &program{stdout: o.Stdout, stderr: o.Stderr, getenv: o.Getenv, examples: o.Examples}
+	err := p.run(ctx, args)
+	if err == nil {
+		return kernelcontract.ExitOK
+	}
+	fmt.Fprintln(p.stderr, "bb-server: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	var wrong *UsageError
+	if errors.As(err, &wrong) {
+		return kernelcontract.ExitUsage
+	}
+	return kernelcontract.ExitFailure
+}
+
+func (p *program) run(ctx context.Context, args []string) error {
+	f, err := parse(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.help || len(f.words) == 1 && f.words[0] == "help":
+		_, err := io.WriteString(p.stdout, help)
+		return err
+	case f.version || len(f.words) == 1 && f.words[0] == "version":
+		_, err := fmt.Fprintln(p.stdout, "bb-server "+version())
+		return err
+	case len(f.words) > 0 && f.words[0] == "token":
+		return p.tokens(ctx, f)
+	case len(f.words) > 0:
+		if near := word.Nearest(f.words[0], []string{"token", "help", "version"}); len(near) > 0 {
+			return usage("there is no word %q; did you mean %s?", f.words[0], near[0])
+		}
+		return usage("there is no word %q", f.words[0])
+	case f.scope != nil || f.expires != nil:
+		return usage("--scope and --expires are for token create")
+	}
+	r, err := resolve(f, p.getenv)
+	if err != nil {
+		return err
+	}
+	if f.printConfig {
+		return r.print(p.stdout)
+	}
+	return p.serve(ctx, r)
+}
+
+func (p *program) serve(ctx context.Context, r *resolved) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(r.LogLevel)); err != nil {
+		return usage("--log-level %q is none of debug, info, warn, error", r.LogLevel)
+	}
+	c := server.Config{
+		Listen: r.Listen, DataDir: r.dataDir, Insecure: r.insecure,
+		Hosts: r.Hosts, Origins: r.Origins, PublicURL: r.PublicURL, GateKeyFile: r.GateKeyFile, RequireToken: r.LoopbackAuth == "token",
+		Log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})),
+	}
+	if r.TLS != nil {
+		c.CertFile, c.KeyFile = r.TLS.Cert, r.TLS.Key
+	}
+	if r.examples {
+		c.Plugins = p.examples
+	}
+	c.OnReady = func(url string) {
+		fmt.Fprintf(p.stdout, "bb-server listening on %s\n", url)
+		if r.LogLevel != "error" && r.LogLevel != "warn" {
+			fmt.Fprint(p.stderr, p.hint(url, r))
+		}
+	}
+	return server.Run(ctx, c)
+}
+
+// hint says what to try once the server answers.
+func (p *program) hint(url string, r *resolved) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "data in %s; Ctrl-C stops\n", r.dataDir)
+	if r.examples {
+		fmt.Fprintf(&b, "try:\n  curl '%s/api/v1/hello-slot/greeter/greet?name=bb'\n", url)
+		if r.Listen == server.DefaultListen {
+			b.WriteString("  bb hello greet bb\n")
+		} else {
+			fmt.Fprintf(&b, "  bb --server %s hello greet bb\n", url)
+		}
+	}
+	return b.String()
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+const help = `bb-server runs a bb kernel: plugins whose methods answer over HTTP, for the bb command line, for
+agents and in the docs.
+
+Usage:
+  bb-server [flags]                  serve until SIGINT or SIGTERM
+  bb-server token create NAME        make a token and print it, once
+      [--scope all|read] [--expires 720h|2027-01-31]
+  bb-server token list               list tokens, without their secrets
+  bb-server token revoke NAME        make a token invalid
+  bb-server version | help
+
+Flags:
+  --listen HOST:PORT       where to listen; port 0 picks a free one
+                           (default 127.0.0.1:38886, env BB_LISTEN)
+  --data-dir DIR           database, secrets and tokens; one server at a time
+                           (default: bb under the user's data directory, env BB_DATA_DIR)
+  --config FILE            settings as JSON (default: config.json in the data directory, env BB_CONFIG)
+  --no-builtin-examples    leave out the example plugins hello-slot and notes-fixture
+  --insecure               let others connect without TLS, when something else protects the way
+  --log-level LEVEL        debug, info, warn or error (default info)
+  --print-config           print every setting with its source, and do not serve
+  --version, --help
+
+A flag wins over the environment, the environment over the file. The file's keys:
+  listen, tls {cert, key}, origins [], hosts [], publicUrl, gateKeyFile,
+  loopbackAuth (trust|token), logLevel
+
+Callers on this machine need no token. To let others in, make a token first, set tls, and listen:
+  bb-server token create laptop
+  bb-server --listen 0.0.0.0:38886
+
+When ready it prints one line: bb-server listening on http://HOST:PORT
+Then try:
+  curl 'http://127.0.0.1:38886/api/v1/hello-slot/greeter/greet?name=bb'
+  bb hello greet bb
+
+SIGINT and SIGTERM finish the calls in flight; a second one stops at once.
+`

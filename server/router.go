@@ -1,0 +1,43 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/gorilla/mux"
+
+	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcore"
+)
+
+// newRouter mounts the server's own pages beside the kernel, which answers everything else. Paths are matched as they
+// were sent: neither cleaned nor decoded, so that no two of them mean the same route.
+func newRouter(k *kernelcore.Kernel, m *metrics, draining *atomic.Bool) http.Handler {
+	r := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	page := func(path string, auth kernelcontract.Auth, h http.Handler) {
+		r.Handle(path, k.Guard(kernelcontract.Access{Auth: auth}, false, h)).Methods(http.MethodGet, http.MethodHead, http.MethodOptions)
+	}
+	page("/healthz", kernelcontract.AuthNone, health(draining))
+	page("/metrics", kernelcontract.AuthOperator, m.handler())
+	r.NotFoundHandler = k.Handler()
+	r.MethodNotAllowedHandler = k.Handler()
+	return r
+}
+
+// health answers whether the server serves.
+func health(draining *atomic.Bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		if draining.Load() {
+			row, _ := kernelcontract.ServiceUnavailable.Row()
+			w.WriteHeader(row.HTTPStatus)
+			_, _ = io.WriteString(w, "draining")
+			return
+		}
+		_, _ = io.WriteString(w, "ok")
+	})
+}
