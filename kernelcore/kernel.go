@@ -147,6 +147,9 @@ func (k *Kernel) Problems() []error {
 // Calls returns up to n of the last calls, the newest first; at most engine.CallLogSize are kept.
 func (k *Kernel) Calls(n int) []CallRecord { return k.engine.Log.Last(n) }
 
+// OpenStreams returns how many streams are open now.
+func (k *Kernel) OpenStreams() int { return k.engine.OpenStreams() }
+
 // Drain refuses further calls with ServiceUnavailable and waits until those in flight are done or ctx ends; streams end
 // after their grace. Close afterwards.
 func (k *Kernel) Drain(ctx context.Context) error {

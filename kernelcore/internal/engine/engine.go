@@ -34,6 +34,7 @@ type Engine struct {
 	o        Options
 	catalog  atomic.Pointer[Catalog]
 	draining atomic.Bool
+	streams  atomic.Int64 // that are open
 	ids      *callIDs
 	workers  *workers
 	Log      CallLog
@@ -64,6 +65,9 @@ func (e *Engine) Stop() { e.workers.close() }
 
 // Draining reports whether Drain was called.
 func (e *Engine) Draining() bool { return e.draining.Load() }
+
+// OpenStreams returns how many streams are open now.
+func (e *Engine) OpenStreams() int { return int(e.streams.Load()) }
 
 // NextCallID returns a new call id.
 func (e *Engine) NextCallID() string { return e.ids.next(time.Now()) }

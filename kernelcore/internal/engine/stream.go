@@ -106,9 +106,13 @@ func (e *Engine) open(ctx context.Context, r *Request, start time.Time) (*Stream
 		cancel()
 		return nil, contextError(ctx, d)
 	}
+	e.streams.Add(1)
 	return &Stream{
 		Frames: frames, Ended: m.instance.kicked, cancel: cancel,
-		finish: func(err *kernelcontract.Error) { e.record(r, start, err) },
+		finish: func(err *kernelcontract.Error) {
+			e.streams.Add(-1)
+			e.record(r, start, err)
+		},
 	}, nil
 }
 
