@@ -9,27 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcontract/word"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
 	"github.com/bb-kernel/bb/kernelcore/store"
 	"github.com/bb-kernel/bb/pluginsdk"
 )
 
-// pluginState is what the composition says of a plugin.
-type pluginState string
-
-const (
-	stateReady    pluginState = "ready"
-	stateDisabled pluginState = "disabled"
-	stateRemoved  pluginState = "removed"
-	stateFailed   pluginState = "failed"
-)
-
 // composed is a plugin in a composition.
 type composed struct {
 	plugin   *pluginsdk.Plugin
-	state    pluginState
+	state    manifest.State
 	err      error // why it failed
 	loaded   *pluginsdk.Loaded
 	instance *engine.Instance // nil unless ready
@@ -74,7 +64,7 @@ func (c *composition) find(id string) *composed {
 const rowsBucket = "plugins"
 
 type row struct {
-	State pluginState `json:"state"`
+	State manifest.State `json:"state"`
 }
 
 func (k *Kernel) rows(ctx context.Context) (map[string]row, error) {
@@ -95,9 +85,9 @@ func (k *Kernel) rows(ctx context.Context) (map[string]row, error) {
 	return rows, err
 }
 
-func (k *Kernel) putRow(ctx context.Context, id string, state pluginState) error {
+func (k *Kernel) putRow(ctx context.Context, id string, state manifest.State) error {
 	return k.store.Update(ctx, func(tx store.Tx) error {
-		if state == stateReady {
+		if state == manifest.Ready {
 			return tx.Delete(rowsBucket, id)
 		}
 		raw, err := json.Marshal(row{State: state})
@@ -127,26 +117,29 @@ func (k *Kernel) compose(ctx context.Context) error {
 			continue
 		}
 		seen[p.ID] = true
-		state := stateReady
+		state := manifest.Ready
 		if r, ok := rows[p.ID]; ok {
 			state = r.State
 		}
 		plugins = append(plugins, &composed{plugin: p, state: state})
 	}
-	offered := offeredBy(plugins)
+	offered := k.offeredBy(plugins)
 	for _, p := range plugins {
-		if p.state == stateReady {
+		if p.state == manifest.Ready {
 			k.load(ctx, p, offered)
 		}
 	}
 	return k.install(ctx, plugins, problems)
 }
 
-// offeredBy returns the ids of the services that enabled plugins offer.
-func offeredBy(plugins []*composed) map[string]bool {
+// offeredBy returns the ids of the services that the kernel and enabled plugins offer.
+func (k *Kernel) offeredBy(plugins []*composed) map[string]bool {
 	offered := map[string]bool{}
+	for _, def := range k.own {
+		offered[def.ID()] = true
+	}
 	for _, p := range plugins {
-		if p.state != stateReady {
+		if p.state != manifest.Ready {
 			continue
 		}
 		for _, s := range p.plugin.Services {
@@ -169,9 +162,11 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 	done := make(chan outcome, 1)
 	k.work.Go(func() {
 		loaded, err := pluginsdk.Load(ctx, p.plugin, pluginsdk.Backend{
-			KV:         pluginKV{k.store, kvBucket(p.plugin.ID)},
-			Config:     k.configOf(p.plugin.ID),
-			Secret:     k.secret,
+			KV: pluginKV{k.store, kvBucket(p.plugin.ID)},
+			Config: func(ctx context.Context, key string) (json.RawMessage, bool, error) {
+				return k.config().Get(ctx, p.plugin.ID, key)
+			},
+			Secret:     k.secrets().Get,
 			Caller:     k.relay(p.plugin.ID),
 			HasService: func(id string) bool { return offered[id] },
 			Log:        k.log.With("plugin", p.plugin.ID),
@@ -194,7 +189,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 		}
 	}
 	if o.err != nil {
-		p.state, p.err = stateFailed, o.err
+		p.state, p.err = manifest.Failed, o.err
 		k.log.Error("plugin not loaded", "plugin", p.plugin.ID, "error", o.err)
 		return
 	}
@@ -202,7 +197,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 	for i, g := range o.loaded.Guards {
 		guards[i] = engine.Guard(g)
 	}
-	p.state, p.loaded = stateReady, o.loaded
+	p.state, p.loaded = manifest.Ready, o.loaded
 	p.stopped = make(chan struct{})
 	p.instance = engine.NewInstance(engine.Source{
 		ID: p.plugin.ID, Services: o.loaded.Services, Handlers: o.loaded.Handlers, Guards: guards,
@@ -218,8 +213,8 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 		return fmt.Errorf("the catalog's generation cannot be stored: %w", err)
 	}
 	next := &composition{plugins: plugins, listProblems: problems, problems: slices.Clone(problems)}
-	instances := []*engine.Instance{}
-	services := []*kernelcontract.ServiceDef{}
+	instances := []*engine.Instance{k.ownInstance}
+	services := slices.Clone(k.own)
 	for _, p := range plugins {
 		if p.err != nil {
 			next.problems = append(next.problems, &ProblemError{Plugin: p.plugin.ID, Err: p.err})

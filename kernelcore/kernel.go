@@ -49,6 +49,9 @@ type Options struct {
 	Log *slog.Logger
 	// Development validates every output and answers a violation as an error. Set it in tests.
 	Development bool
+	// OnShutdown is told when an operator stops the program through kernel/runtime.shutdown: it should Drain and Close, and
+	// return at once. nil: the method says that the program cannot be stopped by a call.
+	OnShutdown func()
 	// OnCall observes every finished call; it must be fast and safe for concurrent use. nil: none.
 	OnCall func(CallRecord)
 }
@@ -68,6 +71,9 @@ type Kernel struct {
 	hosts    *token.Hosts
 	sessions token.Sessions
 	handler  *httpapi.Handler
+
+	own         []*kernelcontract.ServiceDef // the kernel's own services
+	ownInstance *engine.Instance
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -113,6 +119,9 @@ func (k *Kernel) open() (err error) {
 		return err
 	}
 	if k.handler, err = k.newHandler(); err != nil {
+		return err
+	}
+	if k.ownInstance, k.own, err = k.kernelInstance(); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -182,6 +191,7 @@ func (k *Kernel) Close() error {
 	for i, p := range k.current.Load().plugins {
 		wait.Go(func() { errs[i] = p.stop(ctx, 0) })
 	}
+	wait.Go(func() { k.ownInstance.Retire(ctx, 0) })
 	wait.Wait()
 	k.engine.Stop()
 	if err := k.awaitWork(ctx); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/manifest"
+	"github.com/bb-kernel/bb/kernelcore/internal/settings"
 	"github.com/bb-kernel/bb/kernelcore/store"
 )
 
@@ -13,10 +15,10 @@ import (
 // cannot be loaded; it is then listed as failed.
 func (k *Kernel) Enable(ctx context.Context, id string) error {
 	return k.change(ctx, id, func(p *composed, offered map[string]bool) error {
-		if p.state == stateReady {
+		if p.state == manifest.Ready {
 			return nil
 		}
-		if err := k.putRow(ctx, id, stateReady); err != nil {
+		if err := k.putRow(ctx, id, manifest.Ready); err != nil {
 			return err
 		}
 		for _, s := range p.plugin.Services {
@@ -32,10 +34,10 @@ func (k *Kernel) Enable(ctx context.Context, id string) error {
 // Disable takes a plugin out of the catalog, also across restarts, and keeps its data. Calls in flight finish.
 func (k *Kernel) Disable(ctx context.Context, id string) error {
 	return k.change(ctx, id, func(p *composed, _ map[string]bool) error {
-		if err := k.putRow(ctx, id, stateDisabled); err != nil {
+		if err := k.putRow(ctx, id, manifest.Disabled); err != nil {
 			return err
 		}
-		*p = composed{plugin: p.plugin, state: stateDisabled}
+		*p = composed{plugin: p.plugin, state: manifest.Disabled}
 		return nil
 	})
 }
@@ -45,11 +47,11 @@ func (k *Kernel) Disable(ctx context.Context, id string) error {
 func (k *Kernel) Remove(ctx context.Context, id string) error {
 	var stopped <-chan struct{}
 	err := k.change(ctx, id, func(p *composed, _ map[string]bool) error {
-		if err := k.putRow(ctx, id, stateRemoved); err != nil {
+		if err := k.putRow(ctx, id, manifest.Removed); err != nil {
 			return err
 		}
 		stopped = p.stopped
-		*p = composed{plugin: p.plugin, state: stateRemoved}
+		*p = composed{plugin: p.plugin, state: manifest.Removed}
 		return nil
 	})
 	if err != nil {
@@ -63,7 +65,7 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 		}
 	}
 	return k.store.Update(ctx, func(tx store.Tx) error {
-		for _, bucket := range []string{kvBucket(id), configBucket(id)} {
+		for _, bucket := range []string{kvBucket(id), settings.ConfigBucket(id)} {
 			for e, err := range tx.Range(bucket, store.Range{}) {
 				if err != nil {
 					return err
@@ -90,9 +92,9 @@ func (k *Kernel) Reload(ctx context.Context, id string) error {
 	}
 	old := k.current.Load()
 	plugins := cloneRow(old.plugins)
-	offered := offeredBy(plugins)
+	offered := k.offeredBy(plugins)
 	for _, p := range plugins {
-		if p.state != stateReady && p.state != stateFailed {
+		if p.state != manifest.Ready && p.state != manifest.Failed {
 			continue
 		}
 		if err := k.renew(ctx, p, offered); err != nil {
@@ -104,12 +106,12 @@ func (k *Kernel) Reload(ctx context.Context, id string) error {
 
 // renew loads p again. When that fails and p was ready, p stays as it was.
 func (k *Kernel) renew(ctx context.Context, p *composed, offered map[string]bool) error {
-	if p.state == stateDisabled || p.state == stateRemoved {
+	if p.state == manifest.Disabled || p.state == manifest.Removed {
 		return kernelcontract.Conflict.Errorf("the plugin %s is %s: enable it with `bb plugin enable %s`", p.plugin.ID, p.state, p.plugin.ID)
 	}
 	next := &composed{plugin: p.plugin}
 	k.load(ctx, next, offered)
-	if next.state == stateFailed && p.state == stateReady {
+	if next.state == manifest.Failed && p.state == manifest.Ready {
 		return kernelcontract.Precondition.Errorf("the plugin keeps running as it was, because its new life failed: %s", next.err)
 	}
 	*p = *next
@@ -132,7 +134,7 @@ func (k *Kernel) change(ctx context.Context, id string, fn func(p *composed, off
 	case i < 0:
 		return kernelcontract.NotFound.Errorf("there is no plugin %q: `bb plugin list` shows them", id)
 	}
-	if err := fn(plugins[i], offeredBy(plugins)); err != nil {
+	if err := fn(plugins[i], k.offeredBy(plugins)); err != nil {
 		return err
 	}
 	k.faults.forget(id)
