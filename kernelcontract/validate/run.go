@@ -137,7 +137,7 @@ func (r *run) value(n *node) bool {
 	case kindAny:
 		return r.anything(n)
 	case kindUnion:
-		return r.union(n)
+		return r.union(n, nullable)
 	case kindMixed:
 		return r.mixed(n)
 	}

@@ -26,9 +26,9 @@ func (r *run) back(m mark) {
 func (r *run) clean(m mark) bool { return len(r.found) == m.found && r.left == m.left }
 
 // union reads a value whose discriminator says which branch it is.
-func (r *run) union(n *node) bool {
+func (r *run) union(n *node, nullable bool) bool {
 	if r.peek() != '{' {
-		return r.mismatch(anyObject, n.nullable)
+		return r.mismatch(anyObject, nullable)
 	}
 	m := r.mark()
 	tag, found, ok := r.discriminator(n.discriminator)
