@@ -52,12 +52,14 @@ func (w *writer) rows(label string, values []string) {
 func (w *writer) method(d *MethodDoc) {
 	w.line("### " + heading(d))
 	w.line(d.Summary)
-	for l := range strings.SplitSeq(strings.TrimSpace(d.Description), "\n") {
+	if strings.TrimSpace(d.Description) == "" {
+		w.line(answers(d))
+	}
+	for l := range strings.SplitSeq(d.Description, "\n") {
 		if strings.TrimSpace(l) != "" {
 			w.line(l)
 		}
 	}
-	w.line(answers(d))
 	if d.CLI != nil {
 		for l := range strings.Lines(word.Help(d.CLI)) {
 			w.line(strings.TrimSuffix(l, "\n"))
@@ -103,7 +105,7 @@ func heading(d *MethodDoc) string {
 	return name + "  (" + notes + ")"
 }
 
-// answers says on which surfaces the method is.
+// answers says on which surfaces the method is, for those whose author does not describe them.
 func answers(d *MethodDoc) string {
 	var on []string
 	if d.HTTP != nil {
