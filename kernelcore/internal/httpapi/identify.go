@@ -75,6 +75,7 @@ func (x *exchange) gather(auth kernelcontract.Auth) {
 	}
 	e.Forwarded = evidence.Forwarded(r.Header)
 	e.HostProxy = len(r.Header[header.HostProxy]) > 0
+	e.GatePresent = len(r.Header[header.Gate]) > 0
 }
 
 // credentials looks up the bearer and verifies the gate header. It runs after the screen: a gate's nonce is used up, and
