@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	defer stop()
 	m := newMetrics()
 	k, err := kernelcore.New(kernelcore.Options{
-		Plugins: c.Plugins, Store: s, Box: box, Log: c.Log, OnCall: m.observe,
+		Plugins: c.Plugins, Store: s, Box: box, Log: c.Log, OnCall: m.observe, OnShutdown: stop,
 		HTTP: kernelcore.HTTPOptions{Hosts: c.Hosts, Origins: c.Origins, GateKey: gateKey, RequireToken: c.RequireToken},
 	})
 	if err != nil {
@@ -68,13 +68,7 @@ func Run(ctx context.Context, c Config) (err error) {
 // serve runs the HTTP server until ctx ends and what is in flight has ended.
 func serve(ctx context.Context, c *Config, k *kernelcore.Kernel, m *metrics, ln net.Listener, url string) error {
 	var draining atomic.Bool
-	srv := &http.Server{
-		Handler:           newRouter(k, m, &draining),
-		ReadHeaderTimeout: ReadHeaderTimeout,
-		IdleTimeout:       IdleTimeout,
-		MaxHeaderBytes:    MaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
-	}
+	srv := newHTTPServer(newRouter(k, m, &draining), c.Log)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }() // ends with Shutdown or Close below
 	if c.OnReady != nil {
@@ -100,6 +94,16 @@ func serve(ctx context.Context, c *Config, k *kernelcore.Kernel, m *metrics, ln 
 	return nil
 }
 
+func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: ReadHeaderTimeout,
+		IdleTimeout:       IdleTimeout,
+		MaxHeaderBytes:    MaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
 // gateKey reads the key of the authenticating proxy; nil when there is none.
 func (c *Config) gateKey() ([]byte, error) {
 	if c.GateKeyFile == "" {
@@ -111,4 +115,3 @@ func (c *Config) gateKey() ([]byte, error) {
 	}
 	return key, nil
 }
-
