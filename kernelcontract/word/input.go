@@ -208,6 +208,10 @@ func (c *coercion) secret(f *Field, whole []member) ([]string, bool) {
 	if len(c.issues) > 0 {
 		return nil, true // the call fails anyway: do not ask
 	}
+	if c.stdin != "" {
+		c.issue(f, schema.IssueInvalidValue, "%s: standard input is read by %s already", f.Name, c.stdin)
+		return nil, true
+	}
 	text, err := c.v.Secret(f)
 	if err != nil {
 		c.issue(f, schema.IssueRequired, "%s: %s", f.Name, err)

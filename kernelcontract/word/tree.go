@@ -83,10 +83,16 @@ type Conflict struct {
 	Owner    string // who has it
 }
 
+// conflictEnd ends what a Conflict says.
+const conflictEnd = "; the later claim is dropped"
+
 // String says what was dropped and why.
 func (c Conflict) String() string {
-	return fmt.Sprintf("%s: %s belongs to %s; the later claim is dropped", c.Claimant, c.Claim, c.Owner)
+	return c.Claimant + ": " + c.Claim + " belongs to " + c.Owner + conflictEnd
 }
+
+// IsConflict reports whether a message of a manifest's problems is what a Conflict says.
+func IsConflict(message string) bool { return strings.HasSuffix(message, conflictEnd) }
 
 // Owner of the words that the program answers itself.
 const clientOwner = "bb itself"

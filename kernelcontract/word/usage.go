@@ -98,8 +98,8 @@ func withValue(flag, placeholder string) string {
 // Row is a line of help: how something is written, and what it does.
 type Row struct{ Form, Text string }
 
-// FlagRows returns the help of the word's positionals, flags and options, in the order of its usage. Hidden fields are left
-// out. No row has a line break.
+// FlagRows returns the help of the word's positionals, flags and options, in the order of its usage. Hidden fields
+// are left out, and so is --input, which every word with fields has. No row has a line break.
 func FlagRows(w *Word) []Row {
 	var rows []Row
 	for _, f := range w.Positionals() {
@@ -121,7 +121,9 @@ func FlagRows(w *Word) []Row {
 		}
 	}
 	for _, o := range OptionsOf(w) {
-		rows = append(rows, OptionRow(o))
+		if o.Flag != OptionInput {
+			rows = append(rows, OptionRow(o))
+		}
 	}
 	return rows
 }
