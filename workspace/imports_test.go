@@ -31,7 +31,7 @@ var extraImports = map[string][]string{
 // program imports anything.
 var (
 	plugins  = []string{"examples/hello-slot", "examples/notes-fixture", "examples/provider-echo", "examples/provider-acp", "examples/provider-codex"}
-	programs = []string{"examples/embed", "examples/quickstart", "examples/bridge-hello", "examples/bundle-skills"}
+	programs = []string{"examples/embed", "examples/quickstart", "examples/todo", "examples/bridge-hello", "examples/bundle-skills"}
 
 	pluginMayImport = []string{"kernelcontract", "pluginsdk", "bridgekit"}
 )

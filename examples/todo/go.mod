@@ -1,0 +1,46 @@
+module github.com/bb-kernel/bb/examples/todo
+
+go 1.25.0
+
+require (
+	github.com/bb-kernel/bb/kernelcontract v0.1.0
+	github.com/bb-kernel/bb/pluginsdk v0.1.0
+	github.com/bb-kernel/bb/server v0.1.0
+	github.com/matryer/is v1.4.1
+)
+
+require (
+	github.com/bb-kernel/bb/kernelcore v0.1.0 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/gorilla/mux v1.8.1 // indirect
+	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/ncruces/go-strftime v1.0.0 // indirect
+	github.com/prometheus/client_golang v1.24.1 // indirect
+	github.com/prometheus/client_model v0.6.2 // indirect
+	github.com/prometheus/common v0.70.1 // indirect
+	github.com/prometheus/procfs v0.21.1 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/swaggest/jsonschema-go v0.3.74 // indirect
+	github.com/swaggest/refl v1.3.0 // indirect
+	github.com/tidwall/btree v1.8.2 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
+	modernc.org/libc v1.75.7 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+	modernc.org/sqlite v1.59.0 // indirect
+)
+
+replace (
+	github.com/bb-kernel/bb/examples/hello-slot => ../hello-slot
+	github.com/bb-kernel/bb/examples/notes-fixture => ../notes-fixture
+	github.com/bb-kernel/bb/kernelcontract => ../../kernelcontract
+	github.com/bb-kernel/bb/kernelcore => ../../kernelcore
+	github.com/bb-kernel/bb/pluginsdk => ../../pluginsdk
+	github.com/bb-kernel/bb/sdk => ../../sdk
+	github.com/bb-kernel/bb/server => ../../server
+)
