@@ -104,7 +104,10 @@ func (g *Gate) Verify(values []string, method, target string, now time.Time) (*C
 	if d.Decode(&c) != nil || d.More() || !c.wellFormed() || !c.current(now) || c.Method != method || c.Target != target {
 		return nil, false
 	}
-	return &c, g.use(c.Nonce, c.Expires, now.Unix())
+	if !g.use(c.Nonce, c.Expires, now.Unix()) {
+		return nil, false
+	}
+	return &c, true
 }
 
 func (c *Claims) wellFormed() bool {
