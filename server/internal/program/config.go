@@ -112,7 +112,7 @@ func resolve(f *flags, getenv func(string) string) (*resolved, error) {
 func (r *resolved) pick(key string, flag *string, flagName, variable string, getenv func(string) string) (string, error) {
 	if flag != nil {
 		if *flag == "" {
-			return "", fmt.Errorf("%s needs a value", flagName)
+			return "", usage("%s needs a value", flagName)
 		}
 		r.source[key] = "flag " + flagName
 		return *flag, nil
