@@ -14,8 +14,7 @@ const maxSchemaDepth = 128
 // UnmarshalJSON reads what MarshalJSON and Document write. It is strict: a keyword outside the subset, a value of the
 // wrong type or a reference into nowhere is an error that names the place.
 func (s *Schema) UnmarshalJSON(raw []byte) error {
-	var r reader
-	read, err := r.schema(raw, 0)
+	read, err := readSchema(raw, 0)
 	if err != nil {
 		return fmt.Errorf("schema: %w", err)
 	}
@@ -26,10 +25,8 @@ func (s *Schema) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// reader reads one schema document.
-type reader struct{}
-
-func (r *reader) schema(raw []byte, depth int) (*Schema, error) {
+// readSchema reads the schema of one place.
+func readSchema(raw []byte, depth int) (*Schema, error) {
 	if depth > maxSchemaDepth {
 		return nil, fmt.Errorf("nested more than %d deep", maxSchemaDepth)
 	}
@@ -40,7 +37,7 @@ func (r *reader) schema(raw []byte, depth int) (*Schema, error) {
 	s := &Schema{}
 	var required []string
 	for _, m := range members {
-		if err := r.keyword(s, m, &required, depth); err != nil {
+		if err := readKeyword(s, m, &required, depth); err != nil {
 			return nil, fmt.Errorf("%s: %w", shortName(m.name), err)
 		}
 	}
@@ -65,7 +62,7 @@ func shortName(name string) string {
 	return name
 }
 
-func (r *reader) keyword(s *Schema, m member, required *[]string, depth int) error {
+func readKeyword(s *Schema, m member, required *[]string, depth int) error {
 	switch m.name {
 	case "$schema":
 		var dialect string
@@ -100,17 +97,17 @@ func (r *reader) keyword(s *Schema, m member, required *[]string, depth int) err
 	case "type":
 		return readType(m.raw, s)
 	case "anyOf":
-		return r.nullableBranch(s, m.raw, depth)
+		return readNullable(s, m.raw, depth)
 	case "$defs":
 		if depth > 0 {
 			return errors.New("allowed at the root only")
 		}
-		return r.defs(s, m.raw)
+		return readDefs(s, m.raw)
 	}
-	if known, err := r.object(s, m, required, depth); known {
+	if known, err := objectKeyword(s, m, required, depth); known {
 		return err
 	}
-	if known, err := r.list(s, m, depth); known {
+	if known, err := listKeyword(s, m, depth); known {
 		return err
 	}
 	if known, err := scalarKeyword(s, m); known {
@@ -119,7 +116,7 @@ func (r *reader) keyword(s *Schema, m member, required *[]string, depth int) err
 	return errors.New("this keyword is not part of the subset")
 }
 
-func (r *reader) object(s *Schema, m member, required *[]string, depth int) (bool, error) {
+func objectKeyword(s *Schema, m member, required *[]string, depth int) (bool, error) {
 	switch m.name {
 	case "properties":
 		members, err := readMembers(m.raw)
@@ -127,7 +124,7 @@ func (r *reader) object(s *Schema, m member, required *[]string, depth int) (boo
 			return true, err
 		}
 		for _, p := range members {
-			sub, err := r.schema(p.raw, depth+1)
+			sub, err := readSchema(p.raw, depth+1)
 			if err != nil {
 				return true, fmt.Errorf("%s: %w", shortName(p.name), err)
 			}
@@ -145,7 +142,7 @@ func (r *reader) object(s *Schema, m member, required *[]string, depth int) (boo
 			return true, nil
 		}
 		var err error
-		s.Values, err = r.schema(m.raw, depth+1)
+		s.Values, err = readSchema(m.raw, depth+1)
 		return true, err
 	case "minProperties":
 		return true, readCount(m.raw, &s.MinProperties)
@@ -155,11 +152,11 @@ func (r *reader) object(s *Schema, m member, required *[]string, depth int) (boo
 	return false, nil
 }
 
-func (r *reader) list(s *Schema, m member, depth int) (bool, error) {
+func listKeyword(s *Schema, m member, depth int) (bool, error) {
 	switch m.name {
 	case "items":
 		var err error
-		s.Items, err = r.schema(m.raw, depth+1)
+		s.Items, err = readSchema(m.raw, depth+1)
 		return true, err
 	case "minItems":
 		return true, readCount(m.raw, &s.MinItems)
@@ -176,7 +173,7 @@ func (r *reader) list(s *Schema, m member, depth int) (bool, error) {
 			return true, errors.New("must list a branch")
 		}
 		for i, raw := range branches {
-			b, err := r.schema(raw, depth+1)
+			b, err := readSchema(raw, depth+1)
 			if err != nil {
 				return true, fmt.Errorf("[%d]: %w", i, err)
 			}
@@ -222,8 +219,8 @@ func scalarKeyword(s *Schema, m member) (bool, error) {
 	return false, nil
 }
 
-// nullableBranch reads anyOf, which the subset has in one form only: a schema, or null.
-func (r *reader) nullableBranch(s *Schema, raw []byte, depth int) error {
+// readNullable reads anyOf, which the subset has in one form only: a schema, or null.
+func readNullable(s *Schema, raw []byte, depth int) error {
 	branches, err := readArray(raw)
 	if err != nil {
 		return err
@@ -231,7 +228,7 @@ func (r *reader) nullableBranch(s *Schema, raw []byte, depth int) error {
 	if len(branches) != 2 || string(branches[1]) != `{"type":"null"}` {
 		return errors.New(`must be one schema and {"type":"null"}`)
 	}
-	inner, err := r.schema(branches[0], depth+1)
+	inner, err := readSchema(branches[0], depth+1)
 	if err != nil {
 		return err
 	}
@@ -283,7 +280,7 @@ func (s *Schema) normalize() error {
 	return nil
 }
 
-func (r *reader) defs(s *Schema, raw []byte) error {
+func readDefs(s *Schema, raw []byte) error {
 	members, err := readMembers(raw)
 	if err != nil {
 		return err
@@ -292,7 +289,7 @@ func (r *reader) defs(s *Schema, raw []byte) error {
 		if m.name == "" || strings.ContainsAny(m.name, "/~%") {
 			return fmt.Errorf("%s is not a name", quoteShort(m.name))
 		}
-		d, err := r.schema(m.raw, 1)
+		d, err := readSchema(m.raw, 1)
 		if err != nil {
 			return fmt.Errorf("%s: %w", shortName(m.name), err)
 		}

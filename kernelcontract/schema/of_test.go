@@ -85,6 +85,9 @@ func TestSchemaOfField(t *testing.T) {
 				A page[point] `json:"a"`
 				B page[point] `json:"b"`
 			}]()},
+		{"pointer to a struct that is used once", `{"type":["object","null"],"properties":{"only":{"type":"boolean"}},"required":["only"],"additionalProperties":false}`, reflect.TypeFor[*once]()},
+		{"pointer to a recursive struct", `{"type":["object","null"],"properties":{"name":{"type":"string"},"kids":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"kids":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"additionalProperties":false}}}`,
+			reflect.TypeFor[*tree]()},
 		{"no type at all", `{}`, nil},
 	}
 	for _, tt := range tests {

@@ -52,7 +52,6 @@ type node struct {
 	s         *Schema // nil while it is being built
 	uses      int
 	recursive bool
-	inlined   bool
 }
 
 // refMark begins the reference to a node that finish replaces; no definition's name contains it.
@@ -148,9 +147,7 @@ func (b *builder) node(t reflect.Type, path []string, build func(reflect.Type, [
 		n = &node{t: t, ref: refMark + strconv.Itoa(len(b.order))}
 		b.nodes[t] = n
 		b.order = append(b.order, n)
-		n.s = nil
-		s := build(t, path)
-		n.s = s
+		n.s = build(t, path)
 	} else if n.s == nil {
 		n.recursive = true
 	}

@@ -119,7 +119,7 @@ func (s scalar) MarshalJSON() ([]byte, error) { return json.Marshal(s.v) }
 func (s *scalar) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &s.v) }
 
 // percent states its own schema.
-type percent struct{ v float64 }
+type percent struct{}
 
 func (percent) JSONSchemaBytes() ([]byte, error) {
 	return []byte(`{"type":"string","pattern":"^[0-9]+%$"}`), nil

@@ -10,8 +10,7 @@ import (
 )
 
 // Variants is a struct that lists the members of a union: one exported field of a pointer-to-struct type each, with
-// the tag `variant:"name"`. Discriminator is the name of the JSON property that holds that name; it must be a
-// constant, since it is asked of the zero value.
+// the tag `variant:"name"`.
 //
 //	type Shape struct {
 //		Circle *Circle `variant:"circle"`
@@ -19,7 +18,11 @@ import (
 //	}
 //
 //	func (Shape) Discriminator() string { return "kind" }
-type Variants interface{ Discriminator() string }
+type Variants interface {
+	// Discriminator returns the name of the JSON property that holds the name of the variant. It must be a constant,
+	// since it is asked of the zero value.
+	Discriminator() string
+}
 
 // Union is a value of exactly one of the variants of V: on the wire the object of that variant, with the
 // discriminator as its first member, such as {"kind": "circle", "radius": 1}.

@@ -304,7 +304,7 @@ func (c *compiler) text(n *node, s *schema.Schema, place string) {
 	n.format = formatOf(s.Format)
 	if s.Pattern != "" {
 		var err error
-		if n.pattern, err = compilePattern(s.Pattern); err != nil {
+		if n.pattern, err = regexp.Compile(s.Pattern); err != nil {
 			c.problem(place, "%v", err)
 		}
 	}

@@ -157,17 +157,14 @@ func plural(n int, what string) string {
 // oneOf says which values are allowed and which of them may be meant.
 func oneOf(allowed []string, got string) string {
 	if len(allowed) == 1 {
-		return "must be " + quoteName(allowed[0]) + ", got " + quote(got)
+		return "must be " + quote(allowed[0]) + ", got " + quote(got)
 	}
 	text := "must be one of " + list(allowed) + ", got " + quote(got)
 	if near := nearest(got, allowed); near != "" {
-		text += "; did you mean " + quoteName(near) + "?"
+		text += "; did you mean " + quote(near) + "?"
 	}
 	return text
 }
-
-// quoteName quotes a name of the schema.
-func quoteName(s string) string { return quote(s) }
 
 // list writes names with commas.
 func list(names []string) string {
@@ -180,7 +177,7 @@ func list(names []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(quoteName(n))
+		b.WriteString(quote(n))
 	}
 	return b.String()
 }

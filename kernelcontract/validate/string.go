@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"regexp"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -183,6 +182,3 @@ func (n *node) allowsText(s []byte) bool {
 	}
 	return false
 }
-
-// compilePattern compiles the pattern of a schema: RE2, not anchored.
-func compilePattern(text string) (*regexp.Regexp, error) { return regexp.Compile(text) }

@@ -35,6 +35,7 @@ func (r *run) union(n *node, nullable bool) bool {
 	if !ok {
 		return false
 	}
+	r.rescanned += r.pos - m.pos
 	r.back(m)
 	if found {
 		if b := n.branch(tag); b != nil {
