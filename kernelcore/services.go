@@ -36,7 +36,7 @@ func (k *Kernel) snapshot() services.Snapshot {
 		ID: kernelcontract.KernelID, Summary: "The kernel itself", State: manifest.Ready, Services: k.own,
 	})
 	for _, p := range c.plugins {
-		out := services.Plugin{ID: p.plugin.ID, Version: p.plugin.Version, Summary: p.plugin.Summary, State: p.state, Config: p.plugin.Config}
+		out := services.Plugin{ID: p.plugin.ID, Version: p.plugin.Version, Summary: p.plugin.Summary, State: p.state, Config: p.plugin.Config, Declared: p.plugin.Services}
 		if p.loaded != nil {
 			out.Services, out.Requires, out.Guide = p.loaded.Services, p.loaded.Requires, p.loaded.Guide
 		}

@@ -13,7 +13,7 @@ type HostInput struct {
 
 // EnrollInput says what host to admit.
 type EnrollInput struct {
-	Name  string `json:"name" description:"The host's name" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$"`
+	Name  string `json:"name" description:"The host's name" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9._@-]*$"`
 	Proxy bool   `json:"proxy,omitempty" description:"Let it pass on calls of the threads and people on it"`
 }
 

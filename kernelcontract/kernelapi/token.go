@@ -25,7 +25,7 @@ type TokenInput struct {
 
 // TokenCreateInput says what token to make.
 type TokenCreateInput struct {
-	Name      string                   `json:"name" description:"The token's name, which is also the user's" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$"`
+	Name      string                   `json:"name" description:"The token's name, which is also the user's" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9._@-]*$"`
 	Scope     Scope                    `json:"scope,omitempty" default:"all" description:"What the token may do: everything, or only queries and streams"`
 	ExpiresIn *kernelcontract.Duration `json:"expiresIn,omitempty" description:"How long it is valid; for ever when omitted"`
 }

@@ -3,7 +3,6 @@ package services
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -97,39 +96,4 @@ func (a *answers) getReference(_ context.Context, in kernelapi.ReferenceInput) (
 		return doc, nil
 	}
 	return docs.ReferenceDoc{}, kernelcontract.NotFound.Errorf("there is no plugin %q: `bb plugin list` shows them", in.PluginID)
-}
-
-func (a *answers) listChapters(context.Context, kernelcontract.None) ([]kernelapi.Chapter, error) {
-	chapters := []kernelapi.Chapter{}
-	for _, p := range a.Snapshot().Plugins {
-		if p.State != manifest.Ready {
-			continue
-		}
-		for _, c := range p.Guide {
-			chapters = append(chapters, kernelapi.Chapter{PluginID: p.ID, Name: c.Name, Title: c.Title, Text: c.Text})
-		}
-	}
-	return chapters, nil
-}
-
-func (a *answers) getSkill(ctx context.Context, in kernelapi.SkillInput) (string, error) {
-	s := a.Snapshot()
-	m := a.contract.of(a.ServerID, &s)
-	var b strings.Builder
-	chapters, err := a.listChapters(ctx, kernelcontract.None{})
-	if err != nil {
-		return "", err
-	}
-	for _, c := range chapters {
-		b.WriteString(strings.TrimRight(c.Text, "\n"))
-		b.WriteString("\n\n")
-	}
-	var disabled []string
-	for _, p := range m.Plugins {
-		if p.State != manifest.Ready {
-			disabled = append(disabled, p.ID)
-		}
-	}
-	b.WriteString(docs.SkillReference(m.Methods(), docs.SkillOptions{ActiveTools: in.ActiveTools, DisabledPlugins: disabled}))
-	return b.String(), nil
 }

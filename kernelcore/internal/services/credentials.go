@@ -7,6 +7,7 @@ import (
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
+	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcore/token"
 )
 
@@ -17,13 +18,22 @@ func credentialError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return kernelcontract.InvalidInput.Errorf("%s", invalid)
+		field := invalid.Field
+		if field == "expires" {
+			field = "expiresIn"
+		}
+		return invalidField(field, invalid.Problem)
 	case errors.Is(err, token.ErrExists):
 		return kernelcontract.Conflict.Errorf("%s", err)
 	case errors.Is(err, token.ErrNotFound):
 		return kernelcontract.NotFound.Errorf("%s", err)
 	}
 	return err
+}
+
+// invalidField refuses a field of the input.
+func invalidField(field, problem string) error {
+	return kernelcontract.InvalidIssues([]kernelcontract.Issue{{Path: []any{field}, Code: schema.IssueInvalidValue, Message: problem}})
 }
 
 // orNil returns a time that may never have come.
@@ -38,7 +48,7 @@ func (a *answers) createToken(ctx context.Context, in kernelapi.TokenCreateInput
 	var expires time.Time
 	if in.ExpiresIn != nil {
 		if *in.ExpiresIn <= 0 {
-			return kernelapi.CreatedToken{}, kernelcontract.InvalidInput.Errorf("expiresIn must be positive")
+			return kernelapi.CreatedToken{}, invalidField("expiresIn", "must be longer than nothing")
 		}
 		expires = time.Now().Add(time.Duration(*in.ExpiresIn)).UTC()
 	}

@@ -46,7 +46,8 @@ type Snapshot struct {
 type Plugin struct {
 	ID, Version, Summary string
 	State                manifest.State
-	Services             []*kernelcontract.ServiceDef
+	Services             []*kernelcontract.ServiceDef // what it offers now
+	Declared             []*kernelcontract.Service    // what it offers when it is ready
 	Requires             []string
 	Config               []pluginsdk.ConfigKey
 	Guide                []pluginsdk.Chapter
