@@ -4,8 +4,13 @@ go 1.25.0
 
 require (
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
-	github.com/bb-kernel/bb/pluginsdk v0.1.0
 	github.com/bb-kernel/bb/sdk v0.1.0
+	github.com/matryer/is v1.4.1
+)
+
+require (
+	github.com/swaggest/jsonschema-go v0.3.74 // indirect
+	github.com/swaggest/refl v1.3.0 // indirect
 )
 
 replace (
