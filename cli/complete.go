@@ -52,8 +52,10 @@ func (a *app) complete(args []string) int {
 	before, current := args[:len(args)-1], args[len(args)-1]
 	a.globals = scan(before)
 	a.globals.json, a.globals.help = false, false
+	seen := map[string]bool{}
 	for _, r := range a.candidates(before, current) {
-		if strings.HasPrefix(r.Form, current) {
+		if strings.HasPrefix(r.Form, current) && !seen[r.Form] {
+			seen[r.Form] = true
 			a.out.print(a.plain(r.Form) + "\t" + a.plain(r.Text))
 		}
 	}
@@ -137,7 +139,7 @@ func (a *app) topCandidates(c *cache.Catalog) []word.Row {
 	var rows []word.Row
 	if c != nil {
 		for _, g := range c.Index.Groups {
-			if len(g.Words) > 0 {
+			if g.Visible() {
 				rows = append(rows, word.Row{Form: g.Name, Text: g.Summary})
 			}
 		}

@@ -234,6 +234,10 @@ func (f *fake) manifest() *manifest.Manifest {
 			}
 			service.Methods = append(service.Methods, doc)
 		}
+		if n := len(m.Plugins); n > 0 && m.Plugins[n-1].ID == s.PluginID {
+			m.Plugins[n-1].Services = append(m.Plugins[n-1].Services, service)
+			continue
+		}
 		m.Plugins = append(m.Plugins, manifest.Plugin{ID: s.PluginID, Version: "1", Summary: "A plugin", State: manifest.Ready, Services: []manifest.Service{service}})
 	}
 	return m

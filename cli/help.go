@@ -11,7 +11,13 @@ import (
 )
 
 // plain folds text into one line without control sequences.
-func (a *app) plain(s string) string { return strings.Join(strings.Fields(text.Strip(s)), " ") }
+func (a *app) plain(s string) string {
+	s = text.Strip(s)
+	if !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, "  ") {
+		return strings.TrimSpace(s)
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
 
 // maxForm is how far the first column of a help table may reach; longer forms get a line of their own.
 const maxForm = 30
@@ -27,11 +33,15 @@ func (a *app) table(rows []word.Row) string {
 	room := max(a.width()-form-4, kernelcontract.MinWidth)
 	var b strings.Builder
 	for _, r := range rows {
-		lines := wrap(a.plain(r.Text), room)
 		first := a.plain(r.Form)
+		if r.Text == "" {
+			b.WriteString("  " + first + "\n")
+			continue
+		}
+		lines := wrap(a.plain(r.Text), room)
 		used := text.Width(first)
 		b.WriteString("  " + first)
-		if used > form && len(lines) > 0 {
+		if used > form {
 			b.WriteByte('\n')
 			used = -2
 		}
@@ -49,21 +59,29 @@ func (a *app) table(rows []word.Row) string {
 
 // wrap breaks a line between words.
 func wrap(s string, width int) []string {
+	if text.Width(s) <= width {
+		return []string{s}
+	}
 	var lines []string
-	line := ""
-	for _, w := range strings.Fields(s) {
-		if line != "" && text.Width(line)+1+text.Width(w) > width {
-			lines, line = append(lines, line), ""
+	start, end, used := 0, 0, 0 // of the line in s, and its columns
+	for i := 0; i < len(s); {
+		n := strings.IndexByte(s[i:], ' ')
+		if n < 0 {
+			n = len(s) - i
 		}
-		if line != "" {
-			line += " "
+		w := text.Width(s[i : i+n])
+		if used > 0 && used+1+w > width {
+			lines = append(lines, s[start:end])
+			start, used = i, 0
 		}
-		line += w
+		if used > 0 {
+			used++
+		}
+		used += w
+		end = i + n
+		i = end + 1
 	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
+	return append(lines, s[start:end])
 }
 
 // globalRows is the help of the flags that every word has.
@@ -81,7 +99,7 @@ func (a *app) topHelp(to *sink) {
 	var b strings.Builder
 	b.WriteString("Usage: bb <group> <word> [arguments] [flags]\n")
 	var groups, words []word.Row
-	groupWords := map[string]*cache.Group{}
+	groupWords, aliases := map[string]*cache.Group{}, map[string]string{}
 	if c != nil {
 		a.warnConflicts(c)
 		for i := range c.Index.Groups {
@@ -100,10 +118,15 @@ func (a *app) topHelp(to *sink) {
 		}
 		for i := range c.Index.Groups {
 			g := &c.Index.Groups[i]
-			if groupWords[g.Name] == nil || g.AliasOf != "" || len(g.Words) == 0 {
-				continue
+			if g.AliasOf != "" {
+				aliases[g.AliasOf] += ", " + g.Name
 			}
-			groups = append(groups, groupRow(c, g))
+		}
+		for i := range c.Index.Groups {
+			g := &c.Index.Groups[i]
+			if groupWords[g.Name] != nil && g.AliasOf == "" && g.Visible() {
+				groups = append(groups, word.Row{Form: g.Name + aliases[g.Name], Text: strings.TrimPrefix(g.Summary+": "+wordList(g), ": ")})
+			}
 		}
 	}
 	groups = append(groups, a.offlineRows(groupWords)...)
@@ -133,32 +156,20 @@ func (a *app) topHelp(to *sink) {
 // foldedRow is the line of a top-level word. A group of the same name is folded into it.
 func foldedRow(w cache.Word, g *cache.Group) word.Row {
 	r := word.Row{Form: w.Name, Text: w.Summary}
-	if g != nil && len(g.Words) > 0 {
+	if g != nil && g.Visible() {
 		r.Text += " (also: " + wordList(g) + ")"
 	}
 	return r
 }
 
-func groupRow(c *cache.Catalog, g *cache.Group) word.Row {
-	names := []string{g.Name}
-	for _, other := range c.Index.Groups {
-		if other.AliasOf == g.Name {
-			names = append(names, other.Name)
-		}
-	}
-	summary := g.Summary
-	if summary != "" {
-		summary += ": "
-	}
-	return word.Row{Form: strings.Join(names, ", "), Text: summary + wordList(g)}
-}
-
 func wordList(g *cache.Group) string {
-	s := strings.Join(g.Words, ", ")
-	if g.More > 0 {
-		s += ", and " + jsonNumber(uint64(g.More)) + " more"
+	switch {
+	case g.More == 0:
+		return g.Words
+	case g.Words == "":
+		return jsonNumber(uint64(g.More)) + " words"
 	}
-	return s
+	return g.Words + ", and " + jsonNumber(uint64(g.More)) + " more"
 }
 
 // offlineRows is the help of words that run here and that the catalog does not list.

@@ -157,6 +157,7 @@ func (b *builder) claim(s wireService) word.Claim {
 
 var (
 	wordName  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	fieldName = regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
 	shortName = regexp.MustCompile(`^[a-zA-Z]$`)
 )
 
@@ -180,6 +181,14 @@ func check(w *word.Word) error {
 	positions := map[int]bool{}
 	for i := range w.Fields {
 		f := &w.Fields[i]
+		if !fieldName.MatchString(f.Name) {
+			return bad("field", f.Name)
+		}
+		for _, c := range f.Choices {
+			if len(c) == 0 {
+				return fmt.Errorf("%s: %s has an empty choice", w.Ref, f.Name)
+			}
+		}
 		if f.Position != nil {
 			if positions[*f.Position] {
 				return fmt.Errorf("%s: two positionals share a place", w.Ref)
@@ -205,11 +214,6 @@ func check(w *word.Word) error {
 			}
 			flags[n] = true
 		}
-		for _, c := range f.Choices {
-			if len(c) == 0 {
-				return fmt.Errorf("%s: %s has an empty choice", w.Ref, f.Name)
-			}
-		}
 	}
 	for _, n := range names {
 		if !wordName.MatchString(n) {
@@ -231,6 +235,7 @@ func (b *builder) groups(tree *word.Tree) {
 	bundles := map[string]*bundle{}
 	var order []string
 	lines := map[string]*Group{}
+	shown, inAll := map[string]int{}, 0
 	flags := map[string][]*Record{} // by the first word of the group that a flag alias is in
 	for _, g := range tree.Groups() {
 		for _, e := range g.Words {
@@ -264,8 +269,13 @@ func (b *builder) groups(tree *word.Tree) {
 			b.word(bu, tree, Word{Path: len(bu.head.Paths) - 1, Name: e.Name, Summary: e.Summary, Hidden: e.Hidden, Alias: e.Alias}, e.Ref)
 			switch name := strings.Join(append(slices.Clone(g.Path[min(1, len(g.Path)):]), e.Name), " "); {
 			case e.Hidden || e.Alias:
-			case len(line.Words) < ShownWords:
-				line.Words = append(line.Words, name)
+			case shown[first] < ShownWords && inAll < ShownInAll:
+				if line.Words != "" {
+					name = ", " + name
+				}
+				line.Words += name
+				shown[first]++
+				inAll++
 			default:
 				line.More++
 			}

@@ -48,14 +48,20 @@ type Group struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary,omitempty"`
 	AliasOf string `json:"aliasOf,omitempty"`
-	// Words are names of visible words, at most ShownWords; More says how many there are beyond them.
-	Words []string `json:"words,omitempty"`
-	More  int      `json:"more,omitempty"`
-	File  File     `json:"file"`
+	// Words names the first visible words, parted by commas; More says how many there are beyond them.
+	Words string `json:"words,omitempty"`
+	More  int    `json:"more,omitempty"`
+	File  File   `json:"file"`
 }
 
-// ShownWords is how many words of a group `bb --help` names: a line of them.
-const ShownWords = 8
+// How many words `bb --help` names: a line of them for each group, and few enough in all to be read.
+const (
+	ShownWords = 8
+	ShownInAll = 200
+)
+
+// Visible reports whether the group has a word that is not hidden.
+func (g *Group) Visible() bool { return g.Words != "" || g.More > 0 }
 
 // File is a file of the catalog. Head is the length of the head that it begins with.
 type File struct {
