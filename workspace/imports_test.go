@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"workspace":      {},
 }
 
-// extraImports widens the table for one program.
+// extraImports widens the table for one program and what is below it.
 var extraImports = map[string][]string{
 	"server/cmd/bb-server": {"examples/hello-slot", "examples/notes-fixture", "examples/provider-echo"},
 }
@@ -48,7 +48,15 @@ func allowed(p, imported *golist.Package) bool {
 	case slices.Contains(plugins, from):
 		return slices.Contains(pluginMayImport, to) || slices.Contains(plugins, to)
 	default:
-		return slices.Contains(mayImport[from], to) || slices.Contains(extraImports[folder], to)
+		if slices.Contains(mayImport[from], to) {
+			return true
+		}
+		for program, extra := range extraImports {
+			if (folder == program || strings.HasPrefix(folder, program+"/")) && slices.Contains(extra, to) {
+				return true
+			}
+		}
+		return false
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,14 +215,13 @@ func fileURL(dir string) string {
 // Run runs a command in dir with env added to the environment and returns what it wrote to stdout. The error holds
 // both outputs.
 func Run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
-	var stdout, both bytes.Buffer
+	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout = io.MultiWriter(&stdout, &both)
-	cmd.Stderr = &both
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s (in %s): %w\n%s", name, strings.Join(args, " "), dir, err, both.String())
+		return "", fmt.Errorf("%s %s (in %s): %w\n%s%s", name, strings.Join(args, " "), dir, err, stdout.String(), stderr.String())
 	}
 	return stdout.String(), nil
 }

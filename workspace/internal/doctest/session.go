@@ -24,7 +24,7 @@ const (
 	defaultPort = "38886"
 
 	// commandTimeout bounds one command. Most take milliseconds; one that compiles on a cold cache takes minutes.
-	commandTimeout = 5 * time.Minute
+	commandTimeout = 3 * time.Minute
 
 	// stopGrace is how long a background command may take to end after it was told to.
 	stopGrace = 10 * time.Second
