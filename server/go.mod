@@ -9,6 +9,7 @@ require (
 	github.com/bb-kernel/bb/kernelcore v0.1.0
 	github.com/bb-kernel/bb/pluginsdk v0.1.0
 	github.com/gorilla/mux v1.8.1
+	github.com/matryer/is v1.4.1
 	github.com/prometheus/client_golang v1.24.1
 )
 

@@ -60,5 +60,9 @@ func (m *metrics) observe(r kernelcore.CallRecord) {
 
 // handler answers in the Prometheus text format.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	text := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		plain(w.Header())
+		text.ServeHTTP(w, r)
+	})
 }

@@ -28,10 +28,8 @@ func newRouter(k *kernelcore.Kernel, m *metrics, draining *atomic.Bool) http.Han
 // health answers whether the server serves.
 func health(draining *atomic.Bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", "text/plain; charset=utf-8")
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
+		plain(w.Header())
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		if draining.Load() {
 			row, _ := kernelcontract.ServiceUnavailable.Row()
 			w.WriteHeader(row.HTTPStatus)
@@ -40,4 +38,10 @@ func health(draining *atomic.Bool) http.Handler {
 		}
 		_, _ = io.WriteString(w, "ok")
 	})
+}
+
+// plain sets the headers of an answer that is for now, and nothing else than what it says.
+func plain(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
 }

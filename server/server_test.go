@@ -325,7 +325,9 @@ func TestListenBeyondThisMachineNeedsTokenAndTLS(t *testing.T) {
 				start(t, c)
 				return
 			}
-			err := server.Run(t.Context(), c)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a server that does start ends with it
+			defer cancel()
+			err := server.Run(ctx, c)
 			var unsafe *server.UnsafeListenError
 			is.True(errors.As(err, &unsafe))
 			is.Equal(unsafe.NoToken, tt.noToken)

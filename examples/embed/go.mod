@@ -7,10 +7,10 @@ require (
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
 	github.com/bb-kernel/bb/kernelcore v0.1.0
 	github.com/bb-kernel/bb/pluginsdk v0.1.0
+	github.com/matryer/is v1.4.1
 )
 
 require (
-	github.com/matryer/is v1.4.1
 	github.com/swaggest/jsonschema-go v0.3.74 // indirect
 	github.com/swaggest/refl v1.3.0 // indirect
 	github.com/tidwall/btree v1.8.2 // indirect

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -149,7 +150,9 @@ func TestFollowResumesAfterACursor(t *testing.T) {
 		{"after the last of a limit", "3.0", 3, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			is, ctx := is.New(t), t.Context()
+			is := is.New(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a stream that waits for more ends with it
+			defer cancel()
 			host := load(t)
 			add(t, host, "one", "two", "three")
 			if tt.name == "after a removed note" {

@@ -9,13 +9,13 @@ require (
 	github.com/bb-kernel/bb/kernelcore v0.1.0
 	github.com/bb-kernel/bb/pluginsdk v0.1.0
 	github.com/bb-kernel/bb/sdk v0.1.0
+	github.com/matryer/is v1.4.1
 )
 
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/matryer/is v1.4.1
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect

@@ -180,7 +180,7 @@ func (c *caller) admit(ctx context.Context, ref string, in any, since string) (*
 	}
 	info := &kernelcontract.CallInfo{
 		ID: fmt.Sprintf("call-%06d", h.calls.Add(1)), Ref: ref, Since: since,
-		Principal: c.principal, Client: kernelcontract.HeadlessClient, Context: h.o.Context,
+		Principal: c.principal, Client: kernelcontract.HeadlessClient(), Context: h.o.Context,
 	}
 	if c.relay {
 		info.Principal = kernelcontract.Principal{Actor: string(kernelcontract.Plugin) + ":" + h.plugin.ID, Via: kernelcontract.ViaPlugin(h.plugin.ID)}
