@@ -424,6 +424,8 @@ func (n *node) ownKinds() kind {
 	switch {
 	case n.target != nil:
 		k = n.target.takes
+	case n.kind == kindAny && n.constants != nil:
+		return kindsOfConstants(n.constants)
 	case n.kind == kindAny:
 		return kindObject | kindArray | kindString | kindInteger | kindNumber | kindBoolean | kindNull
 	case n.kind == kindUnion:

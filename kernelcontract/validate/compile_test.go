@@ -114,6 +114,29 @@ func TestMixedUnion(t *testing.T) {
 	}
 }
 
+// TestUnionOfConstants checks that a value which is none of the constants of a union is told so as with an enum.
+func TestUnionOfConstants(t *testing.T) {
+	for _, tt := range []struct{ schema, in, want string }{
+		{`{"oneOf":[{"const":"low"},{"const":"high"}]}`, `"low"`, ""},
+		{`{"oneOf":[{"const":"low"},{"const":"high"}]}`, `"hihg"`, ` invalid_value: must be one of "low", "high", got the string "hihg"; did you mean "high"?`},
+		{`{"oneOf":[{"const":"low"},{"const":"high"}]}`, `1`, ` invalid_value: must be one of "low", "high", got the number 1`},
+		{`{"oneOf":[{"const":"low"},{"const":"high"}]}`, `null`, ` invalid_value: must be one of "low", "high", got null`},
+		{`{"anyOf":[{"oneOf":[{"const":"low"},{"const":"high"}]},{"type":"null"}]}`, `null`, ""},
+		{`{"oneOf":[{"const":1},{"const":2}]}`, `3`, ` invalid_value: must be one of 1, 2, got the number 3`},
+		{`{"oneOf":[{"const":1},{"const":2}]}`, `2.0`, ""},
+		{`{"oneOf":[{"const":"auto"},{"type":"integer"}]}`, `7`, ""},
+		{`{"oneOf":[{"const":"auto"},{"type":"integer"}]}`, `"x"`, ` invalid_value: must be "auto", got the string "x"`},
+		{`{"oneOf":[{"const":"auto"},{"type":"integer"}]}`, `true`, ` invalid_union: must be a string or an integer, got true`},
+		{`{"oneOf":[{"const":"on"},{"const":"off"},{"type":"integer"}]}`, `"of"`, ` invalid_value: must be one of "on", "off", got the string "of"; did you mean "on"?`},
+		{`{"oneOf":[{"$ref":"#/$defs/A"},{"$ref":"#/$defs/B"}],"$defs":{"A":{"const":"a"},"B":{"const":{"b":1}}}}`, `{"b":2}`, ` invalid_value: must be {"b":1}, got an object`},
+		{`{"const":"yes"}`, `"no"`, ` invalid_value: must be "yes", got the string "no"`},
+	} {
+		t.Run(tt.schema+" "+tt.in, func(t *testing.T) {
+			is.New(t).Equal(strings.Join(lines(ofSchema(t, tt.schema).Value([]byte(tt.in))), "\n"), tt.want)
+		})
+	}
+}
+
 // TestAmbiguousUnionsEnd checks that nested unions whose branches look alike do not take exponential time.
 func TestAmbiguousUnionsEnd(t *testing.T) {
 	v := ofSchema(t, `{"$ref":"#/$defs/U","$defs":{"U":{"oneOf":[

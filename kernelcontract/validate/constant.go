@@ -26,20 +26,45 @@ func (r *run) constants(n *node, start int) bool {
 	raw := r.in[start:r.pos]
 	text := canonical(raw)
 	if !slices.ContainsFunc(n.constants, func(c constant) bool { return c.equal == text }) {
-		names := make([]string, len(n.constants))
-		for i, c := range n.constants {
-			names[i] = shorten(c.raw)
-		}
-		want := "must be one of "
-		if len(names) == 1 {
-			want = "must be "
-		}
-		if len(names) > maxListed {
-			names = append(names[:maxListed:maxListed], "…")
-		}
-		r.issue(schema.IssueInvalidValue, want+strings.Join(names, ", ")+", got "+describe(raw))
+		r.issue(schema.IssueInvalidValue, noneOf(n.constants, raw))
 	}
 	return true
+}
+
+// noneOf says that a value is none of the constants, and which of them may be meant.
+func noneOf(allowed []constant, raw []byte) string {
+	names := make([]string, len(allowed))
+	var texts []string
+	for i, c := range allowed {
+		names[i] = shorten(c.raw)
+		if c.isText {
+			texts = append(texts, c.text)
+		}
+	}
+	message := "must be one of "
+	if len(names) == 1 {
+		message = "must be "
+	}
+	if len(names) > maxListed {
+		names = append(names[:maxListed:maxListed], "…")
+	}
+	message += strings.Join(names, ", ") + ", got " + describe(raw)
+	if raw[0] == '"' && len(allowed) > 1 {
+		got, _ := (&run{in: raw}).string()
+		if near := nearest(string(got), texts); near != "" {
+			message += "; did you mean " + quote(near) + "?"
+		}
+	}
+	return message
+}
+
+// kindsOfConstants returns the types of the constants.
+func kindsOfConstants(all []constant) kind {
+	var k kind
+	for _, c := range all {
+		k |= kindsOf(c.raw[0])
+	}
+	return k
 }
 
 // constantNames lists the constants of a string.

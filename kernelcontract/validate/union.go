@@ -140,12 +140,37 @@ func (r *run) mixed(n *node) bool {
 	if !r.skip() {
 		return false
 	}
+	raw := r.in[start:r.pos]
 	if matches > 1 {
 		r.issue(schema.IssueInvalidUnion, "fits more than one branch of the union; it must fit exactly one")
-		return true
+	} else if allowed := n.choices(kinds); allowed != nil {
+		r.issue(schema.IssueInvalidValue, noneOf(allowed, raw))
+	} else {
+		r.issue(schema.IssueInvalidUnion, "must be "+n.expects()+", got "+describe(raw))
 	}
-	r.issue(schema.IssueInvalidUnion, "must be "+n.expects()+", got "+describe(r.in[start:r.pos]))
 	return true
+}
+
+// choices lists the constants of the branches that take one of the kinds, of all branches when none does; nil when one of
+// them takes more than constants.
+func (n *node) choices(kinds kind) []constant {
+	if n.takes&kinds == 0 {
+		kinds = n.takes
+	}
+	var all []constant
+	for _, b := range n.branches {
+		if b.takes&kinds == 0 {
+			continue
+		}
+		for b.target != nil {
+			b = b.target
+		}
+		if b.constants == nil {
+			return nil
+		}
+		all = append(all, b.constants...)
+	}
+	return all
 }
 
 // expects names what the branches take, such as "a string or an array".
