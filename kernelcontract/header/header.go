@@ -54,7 +54,7 @@ func one(name string, values []string) (value string, present bool, err *kernelc
 func ParseClient(values []string) (kernelcontract.ClientInfo, *kernelcontract.Error) {
 	value, present, err := one(Client, values)
 	if err != nil || !present {
-		return kernelcontract.HeadlessClient, err
+		return kernelcontract.HeadlessClient(), err
 	}
 	name, params, more := strings.Cut(value, ";")
 	kind, surface, _ := strings.Cut(trimEnd(name), "/")
@@ -65,7 +65,7 @@ func ParseClient(values []string) (kernelcontract.ClientInfo, *kernelcontract.Er
 		ok = ok && more && isPart(info.Version)
 	}
 	if !ok {
-		return kernelcontract.HeadlessClient, refuse(Client, "%q is not kind/surface or kind/surface; version=v, with each part 1 to %d of a-z 0-9 . _ -", short(value), MaxPart)
+		return kernelcontract.HeadlessClient(), refuse(Client, "%q is not kind/surface or kind/surface; version=v, with each part 1 to %d of a-z 0-9 . _ -", short(value), MaxPart)
 	}
 	return info, nil
 }

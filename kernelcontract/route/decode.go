@@ -51,7 +51,8 @@ func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.
 	if in == nil || kind == kernelcontract.KindMutation {
 		in = &schema.Schema{}
 	}
-	d := decoder{in: in, kind: kind}
+	var room [8]param // on the stack: most inputs have no more fields than this
+	d := decoder{in: in, kind: kind, params: room[:0]}
 	d.parse(rawQuery)
 	t := d.transport()
 	raw, given := d.whole()
@@ -68,7 +69,6 @@ func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.
 type decoder struct {
 	in      *schema.Schema
 	kind    kernelcontract.Kind
-	room    [8]param // most inputs have no more fields than this
 	params  []param
 	unknown []schema.Issue
 	issues  []schema.Issue
@@ -80,7 +80,6 @@ func (d *decoder) add(code schema.IssueCode, message string, path ...any) {
 
 // parse splits the query string and finds out what each parameter is.
 func (d *decoder) parse(rawQuery string) {
-	d.params = d.room[:0]
 	for rawQuery != "" {
 		var segment string
 		segment, rawQuery, _ = strings.Cut(rawQuery, "&")
@@ -202,47 +201,55 @@ func (d *decoder) whole() (raw json.RawMessage, given bool) {
 
 // fields builds the input from one parameter a field. size is about how long it will be.
 func (d *decoder) fields(size int) json.RawMessage {
-	out := make([]byte, 0, size+16)
+	out := make([]byte, 0, size+32)
 	out = append(out, '{')
 	for i := range d.in.Properties {
+		if !d.gives(i) {
+			continue
+		}
 		p := &d.in.Properties[i]
 		s := d.in.Resolve(p.Schema)
 		if s == nil {
 			s = &schema.Schema{}
 		}
-		mark := len(out)
-		if mark > 1 {
+		if len(out) > 1 {
 			out = append(out, ',')
 		}
 		out = append(append(append(out, '"'), p.Name...), '"', ':')
-		var ok bool
 		if f := formOf(s); f == asList {
-			out, ok = d.list(out, i, p.Name, s)
+			out = d.list(out, i, p.Name, s)
 		} else {
-			out, ok = d.scalar(out, i, p.Name, s, f)
-		}
-		if !ok {
-			out = out[:mark]
+			out = d.scalar(out, i, p.Name, s, f)
 		}
 	}
 	return append(out, '}')
 }
 
-func (d *decoder) scalar(out []byte, property int, name string, s *schema.Schema, f form) ([]byte, bool) {
+// gives reports whether there is a parameter for a property.
+func (d *decoder) gives(property int) bool {
+	for i := range d.params {
+		if d.params[i].property == property {
+			return true
+		}
+	}
+	return false
+}
+
+// scalar appends the one parameter of a field. With an issue what it appends does not matter.
+func (d *decoder) scalar(out []byte, property int, name string, s *schema.Schema, f form) []byte {
 	p := d.only(property)
 	if p == nil {
-		return out, false
+		return out
 	}
 	out, problem := appendValue(out, s, f, p.value)
 	if problem != nil {
 		d.add(problem.Code, problem.Message, name)
-		return out, false
 	}
-	return out, true
+	return out
 }
 
 // list appends the repeated parameters of a list. A nullable list takes a single null as its own.
-func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) ([]byte, bool) {
+func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) []byte {
 	item := itemOf(d.in, s)
 	f := formOf(item)
 	if f == asList {
@@ -254,11 +261,8 @@ func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) 
 			n, single = n+1, d.params[i].value
 		}
 	}
-	switch {
-	case n == 0:
-		return out, false
-	case n == 1 && s.Nullable && single == "null":
-		return append(out, single...), true
+	if n == 1 && s.Nullable && single == "null" {
+		return append(out, single...)
 	}
 	out = append(out, '[')
 	n = 0
@@ -275,5 +279,5 @@ func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) 
 		}
 		n++
 	}
-	return append(out, ']'), true
+	return append(out, ']')
 }

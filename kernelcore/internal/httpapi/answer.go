@@ -26,7 +26,7 @@ func (x *exchange) stamp(generation uint64, budget time.Duration) {
 	values := [3]string{
 		x.callID,
 		strconv.FormatUint(generation, 10),
-		x.start.Add(budget).UTC().Format(header.DeadlineLayout),
+		formatDeadline(x.start.Add(budget)),
 	}
 	v := values[:]
 	h[header.CallID] = v[0:1:1]
@@ -35,6 +35,23 @@ func (x *exchange) stamp(generation uint64, budget time.Duration) {
 	h[header.ServerID] = x.h.serverID
 	h["Cache-Control"] = noStore
 	h["X-Content-Type-Options"] = noSniff
+}
+
+// formatDeadline is Format(header.DeadlineLayout) in UTC, without reading the layout for each answer.
+func formatDeadline(t time.Time) string {
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	b := [len(header.DeadlineLayout)]byte([]byte(header.DeadlineLayout))
+	for _, part := range [...]struct{ at, digits, value int }{
+		{0, 4, year}, {5, 2, int(month)}, {8, 2, day}, {11, 2, hour}, {14, 2, minute}, {17, 2, second}, {20, 3, t.Nanosecond() / 1e6},
+	} {
+		for i := part.at + part.digits - 1; i >= part.at; i-- {
+			b[i] = byte('0' + part.value%10)
+			part.value /= 10
+		}
+	}
+	return string(b[:])
 }
 
 // refuseCall is refuse for a method and a caller that are known: the call is recorded.
@@ -96,11 +113,16 @@ func (x *exchange) result(res *engine.Result, raw bool) {
 	}
 }
 
+// autoLength is up to which size net/http counts a body by itself.
+const autoLength = 2 << 10
+
 // write answers a body as a whole; the answer to HEAD has none.
 func (x *exchange) write(status int, contentType []string, body []byte) {
 	h := x.w.Header()
 	h["Content-Type"] = contentType
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if len(body) > autoLength || x.r.Method == http.MethodHead {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	x.w.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
 		_, _ = x.w.Write(body) // a client that left needs no answer

@@ -160,3 +160,12 @@ func TestReadTimeoutDoesNotEndACall(t *testing.T) {
 	conn.Close()
 	await(t, s.plugin.left, "the handler to see the caller leave")
 }
+
+// TestBlockingCallOutlivesServerTimeouts proves that a declared budget holds whatever the server allows other answers.
+func TestBlockingCallOutlivesServerTimeouts(t *testing.T) {
+	is := is.New(t)
+	s := start(t, setup{server: func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond }})
+	a := s.do(request{path: things + "patient"})
+	is.Equal(a.status, 200)
+	is.Equal(a.body, `{"ok":true,"result":{"message":"done"}}`)
+}

@@ -97,6 +97,7 @@ func (p *plugin) source() engine.Source {
 	wait := &kernelcontract.Query[kernelcontract.None, greetOut]{Ref: "test/things.wait", Summary: "Wait for the caller to leave"}
 	hang := &kernelcontract.Query[kernelcontract.None, greetOut]{Ref: "test/things.hang", Summary: "Never answer", Wait: 50 * time.Millisecond}
 	hangOpen := &kernelcontract.Stream[kernelcontract.None, note]{Ref: "test/things.hangOpen", Summary: "Never open"}
+	patient := &kernelcontract.Query[kernelcontract.None, greetOut]{Ref: "test/things.patient", Summary: "Take a while", Wait: patience}
 	slow := &kernelcontract.Mutation[greetIn, greetOut]{Ref: "test/things.slow", Summary: "A short budget", Wait: 100 * time.Millisecond}
 	panics := &kernelcontract.Query[kernelcontract.None, greetOut]{Ref: "test/things.panics", Summary: "Panic"}
 	breaks := &kernelcontract.Mutation[kernelcontract.None, greetOut]{Ref: "test/things.breaks", Summary: "An undeclared error"}
@@ -186,6 +187,14 @@ func (p *plugin) source() engine.Source {
 			<-p.release
 			return nil, nil
 		}),
+		patient.Handle(func(ctx context.Context, _ kernelcontract.None) (greetOut, error) {
+			select {
+			case <-time.After(200 * time.Millisecond):
+				return greetOut{Message: "done"}, nil
+			case <-ctx.Done():
+				return greetOut{}, ctx.Err()
+			}
+		}),
 		panics.Handle(func(context.Context, kernelcontract.None) (greetOut, error) { panic("the secret is 42") }),
 		breaks.Handle(func(context.Context, kernelcontract.None) (greetOut, error) {
 			return greetOut{}, errors.New("the secret is 42")
@@ -196,7 +205,7 @@ func (p *plugin) source() engine.Source {
 		whoHandler, machineHandler, openHandler, localHandler, peopleHandler,
 	}
 	return source("test", &kernelcontract.Service{ID: "test/things", Summary: "Things", Methods: []kernelcontract.Method{
-		greet, count, slow, shapes, read, file, upload, follow, tail, wait, hang, hangOpen, panics, breaks, away, here, hidden,
+		greet, count, slow, shapes, read, file, upload, follow, tail, wait, patient, hang, hangOpen, panics, breaks, away, here, hidden,
 		who, machine, open, local, people,
 	}}, handlers)
 }

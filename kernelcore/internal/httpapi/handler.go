@@ -7,7 +7,9 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -65,8 +67,9 @@ type Found struct {
 
 // Handler answers every method of the catalog, raw endpoints included. It is safe for concurrent use.
 type Handler struct {
-	o        Options
-	serverID []string
+	o         Options
+	serverID  []string
+	exchanges sync.Pool // of *exchange
 }
 
 // New returns a Handler.
@@ -80,7 +83,7 @@ func New(o Options) *Handler {
 	if o.SlowReader == 0 {
 		o.SlowReader = SlowReader
 	}
-	return &Handler{o: o, serverID: []string{o.ServerID}}
+	return &Handler{o: o, serverID: []string{o.ServerID}, exchanges: sync.Pool{New: func() any { return new(exchange) }}}
 }
 
 // exchange is one request on its way through the steps.
@@ -103,7 +106,7 @@ type exchange struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := h.begin(w, r)
-	path := r.URL.EscapedPath()
+	path := escapedPath(r.URL)
 	catalog := h.o.Engine.Catalog()
 	if _, _, _, ok := route.Match(path); ok {
 		x.method = catalog.Route(path[len(route.Prefix):])
@@ -125,11 +128,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.serve()
 }
 
-func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *exchange {
-	return &exchange{
-		h: h, w: w, r: r, start: time.Now(), callID: h.o.Engine.NextCallID(),
-		unread: r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0,
+// escapedPath returns the path as it came on the wire. Without a raw form it is the path itself, wherever that has only
+// the bytes of names; what has others is no route in either form.
+func escapedPath(u *url.URL) string {
+	if u.RawPath == "" {
+		return u.Path
 	}
+	return u.EscapedPath()
+}
+
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *exchange {
+	x := h.exchanges.Get().(*exchange)
+	x.h, x.w, x.r, x.start, x.callID = h, w, r, time.Now(), h.o.Engine.NextCallID()
+	x.unread = r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
+	return x
+}
+
+// end keeps the exchange for another request. Only a call that has answered may end it: the engine still reads the
+// request of one that timed out, and of a stream.
+func (x *exchange) end() {
+	h := x.h
+	*x = exchange{}
+	h.exchanges.Put(x)
 }
 
 // serve goes on with a known method and a known caller.
@@ -221,6 +241,7 @@ func (x *exchange) unary() {
 		return
 	}
 	x.result(&res, t.Raw)
+	x.end()
 }
 
 // custom hands the request to a raw endpoint.

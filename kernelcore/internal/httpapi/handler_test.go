@@ -72,6 +72,7 @@ func TestHeadersOnEveryAnswer(t *testing.T) {
 			is.NoErr(err)
 			budget := deadline.Sub(before)
 			is.True(budget > tt.budget-10*time.Millisecond && budget < tt.budget+5*time.Second)
+			is.True(a.header.Get("Content-Length") != "" || tt.name == "stream")
 		})
 	}
 }
@@ -174,6 +175,7 @@ func TestBadInput(t *testing.T) {
 		{"body over 1 MiB", post(tooBig), 413, "invalid_input", ""},
 		{"chunked body over 1 MiB", request{method: "POST", path: things + "shapes", body: tooBig, chunked: true}, 413, "invalid_input", ""},
 		{"URL over 32 KiB", get("?text=" + strings.Repeat("x", 32<<10)), 400, "invalid_input", ""},
+		{"URL over 32 KiB with its path", get("?text=" + strings.Repeat("x", 32<<10-len("text="))), 400, "invalid_input", ""},
 		{"wrong content type", request{method: "POST", path: things + "shapes", body: `{}`, header: map[string]string{"Content-Type": "text/plain"}}, 415, "invalid_input", ""},
 		{"form", request{method: "POST", path: things + "shapes", body: `small=1`, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}, 415, "invalid_input", ""},
 		{"no content type", request{method: "POST", path: things + "shapes", body: `{}`, header: map[string]string{"Content-Type": ""}}, 415, "invalid_input", ""},
@@ -213,6 +215,14 @@ func TestBadInput(t *testing.T) {
 			is.Equal(s.plugin.executed.Load(), ran)
 		})
 	}
+}
+
+func TestLongestURL(t *testing.T) {
+	is := is.New(t)
+	s := start(t, setup{})
+	start := things + "read?text="
+	is.Equal(s.do(request{path: start + strings.Repeat("x", 32<<10-len(start))}).status, 200)
+	is.Equal(s.do(request{path: start + strings.Repeat("x", 32<<10-len(start)+1)}).status, 400)
 }
 
 func TestPostContentType(t *testing.T) {

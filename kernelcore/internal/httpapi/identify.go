@@ -74,7 +74,9 @@ func (x *exchange) gather(auth kernelcontract.Auth) {
 			r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 	}
 	e.Forwarded = evidence.Forwarded(r.Header)
-	e.HostProxy = len(r.Header[header.HostProxy]) > 0
+	if proxy := r.Header[header.HostProxy]; len(proxy) == 1 {
+		e.HostProxy = proxy[0] == "1"
+	}
 	e.GatePresent = len(r.Header[header.Gate]) > 0
 }
 

@@ -82,7 +82,7 @@ func (x *exchange) pump(s *engine.Stream, w *eventWriter) *kernelcontract.Error 
 			default:
 			}
 		}
-		if len(w.buf) >= FlushBytes || time.Since(w.oldest) >= FlushDelay {
+		if w.due(time.Now()) {
 			w.flush()
 		}
 	}
@@ -154,6 +154,11 @@ func (w *eventWriter) item(f *engine.Frame, asText bool) {
 func (w *eventWriter) error(err *kernelcontract.Error) *kernelcontract.Error {
 	w.buf = append(append(append(w.buf, "event: error\ndata: "...), kernelcontract.MarshalFailure(err)...), "\n\n"...)
 	return err
+}
+
+// due reports whether what is collected must not wait for further items.
+func (w *eventWriter) due(now time.Time) bool {
+	return len(w.buf) >= FlushBytes || now.Sub(w.oldest) >= FlushDelay
 }
 
 // flush sends what is collected, through whatever wraps the writer. Each piece of FlushBytes gets its own patience, which

@@ -170,6 +170,43 @@ func TestStreamOutlivesServerTimeouts(t *testing.T) {
 	}
 }
 
+// pieces records how much is written between two flushes.
+type pieces struct {
+	wrapper
+	flusher http.Flusher
+	sizes   *[]int
+	size    int
+}
+
+func (p *pieces) Write(b []byte) (int, error) { p.size += len(b); return p.wrapper.Write(b) }
+func (p *pieces) Flush() {
+	*p.sizes = append(*p.sizes, p.size)
+	p.size = 0
+	p.flusher.Flush()
+}
+
+func TestStreamHoldsBackAtMost32KiB(t *testing.T) {
+	is := is.New(t)
+	var sizes []int
+	done := make(chan struct{})
+	s := start(t, setup{wrap: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer close(done)
+			next.ServeHTTP(&pieces{wrapper: wrapper{w}, flusher: w.(http.Flusher), sizes: &sizes}, r)
+		})
+	}})
+	s.do(request{path: things + "follow?limit=5000"})
+	await(t, done, "the handler")
+	is.Equal(sizes[0], len(open)+1) // the opening goes alone
+	total := 0
+	for _, size := range sizes {
+		is.True(size <= httpapi.FlushBytes)
+		total += size
+	}
+	is.True(total > 5000*40)
+	is.True(len(sizes) < 5000) // frames that are ready share a flush
+}
+
 // wrapper hides everything of a writer but what Unwrap gives back.
 type wrapper struct{ inner http.ResponseWriter }
 
@@ -240,7 +277,7 @@ func TestRevokedTokenEndsItsStreams(t *testing.T) {
 	b.end()
 }
 
-func TestStreamThatNeverOpensTimesOut(t *testing.T) {
+func TestReaderLeavesBeforeTheStreamOpens(t *testing.T) {
 	is := is.New(t)
 	s := start(t, setup{})
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
