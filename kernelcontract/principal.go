@@ -160,5 +160,5 @@ type ClientInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// HeadlessClient is a client that says nothing of itself.
-var HeadlessClient = ClientInfo{Kind: "sdk", Surface: "headless"}
+// HeadlessClient returns what a client is that says nothing of itself.
+func HeadlessClient() ClientInfo { return ClientInfo{Kind: "sdk", Surface: "headless"} }

@@ -13,7 +13,7 @@ func (k *Kernel) As(p kernelcontract.Principal) kernelcontract.Caller {
 	if p.Via == "" {
 		p.Via = kernelcontract.ViaProcess
 	}
-	id := engine.Identity{Principal: p, Client: kernelcontract.HeadlessClient}
+	id := engine.Identity{Principal: p, Client: kernelcontract.HeadlessClient()}
 	return k.engine.Caller(func(context.Context) engine.Identity { return id })
 }
 

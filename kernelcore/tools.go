@@ -40,7 +40,7 @@ func (k *Kernel) RunTool(ctx context.Context, threadID string, session kernelcon
 				session.ThreadID = threadID
 				id := engine.Identity{
 					Principal: kernelcontract.Principal{Actor: string(kernelcontract.Agent) + ":" + threadID, Via: kernelcontract.ViaTool},
-					Client:    kernelcontract.HeadlessClient, Context: session,
+					Client:    kernelcontract.HeadlessClient(), Context: session,
 				}
 				return tool.Run(ctx, k.engine.Caller(func(context.Context) engine.Identity { return id }), d, input)
 			}

@@ -100,7 +100,7 @@ func Connect(o Options) (*Client, error) {
 		}
 	}
 	if o.Client == (kernelcontract.ClientInfo{}) {
-		o.Client = kernelcontract.HeadlessClient
+		o.Client = kernelcontract.HeadlessClient()
 	}
 	if value, err := header.FormatClient(o.Client); err != nil {
 		problem(kernelcontract.AsError(err).Message)

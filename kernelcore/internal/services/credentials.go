@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -24,9 +25,9 @@ func credentialError(err error) error {
 		}
 		return invalidField(field, invalid.Problem)
 	case errors.Is(err, token.ErrExists):
-		return kernelcontract.Conflict.Errorf("%s", err)
+		return kernelcontract.Conflict.Errorf("%s", strings.TrimPrefix(err.Error(), "token: "))
 	case errors.Is(err, token.ErrNotFound):
-		return kernelcontract.NotFound.Errorf("%s", err)
+		return kernelcontract.NotFound.Errorf("%s", strings.TrimPrefix(err.Error(), "token: "))
 	}
 	return err
 }
