@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"cli":            {"kernelcontract", "sdk"},
 	"server":         {"kernelcontract", "bridgekit", "pluginsdk", "kernelcore", "sdk"},
 	"conformance":    {"kernelcontract", "bridgekit", "pluginsdk", "sdk", "examples/provider-echo"},
-	"workspace":      {},
+	"workspace":      {"conformance"},
 }
 
 // extraImports widens the table for one program and what is below it.
