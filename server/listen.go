@@ -15,9 +15,9 @@ import (
 
 // UnsafeListenError says why a server refuses to listen where other machines could reach it.
 type UnsafeListenError struct {
-	Addr    string
-	NoToken bool // nobody could be told apart
-	NoTLS   bool // tokens would travel in the clear
+	Addr    string // as it was asked for
+	NoToken bool   // nobody could be told apart
+	NoTLS   bool   // tokens would travel in the clear
 }
 
 // Error names the address, each reason, and what to do.
@@ -68,7 +68,7 @@ func (c *Config) admit(ctx context.Context, addr net.Addr, s store.Store) error 
 		return err
 	}
 	defer tokens.Close(ctx)
-	refusal := &UnsafeListenError{Addr: addr.String(), NoToken: true, NoTLS: !c.TLS() && !c.Insecure}
+	refusal := &UnsafeListenError{Addr: c.Listen, NoToken: true, NoTLS: !c.TLS() && !c.Insecure}
 	for _, t := range tokens.List() {
 		if t.Expires.IsZero() || t.Expires.After(time.Now()) {
 			refusal.NoToken = false

@@ -27,6 +27,11 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = nil // the end was asked for before the start was over
+		}
+	}()
 	s, err := sqlitestore.Open(ctx, c.DataDir, sqlitestore.Options{Log: c.Log, Holder: "bb-server, starting"})
 	if err != nil {
 		return err
@@ -100,7 +105,9 @@ func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 		ReadHeaderTimeout: ReadHeaderTimeout,
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		// OPTIONS * is judged like every request.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -64,6 +65,33 @@ func TestPublicURLIsAnAllowedOrigin(t *testing.T) {
 	for origin, status := range map[string]int{"https://public.example.com": 200, "https://app.example.com": 200, "https://evil.example.com": 403} {
 		is.Equal(get(t, s.url+greet, "Origin", origin).status, status)
 	}
+}
+
+func TestOptionsOfEverythingIsJudgedToo(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "evil.example.com"} {
+		t.Run(host, func(t *testing.T) {
+			is := is.New(t)
+			s := start(t, server.Config{})
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			is.NoErr(err)
+			defer conn.Close()
+			_, err = fmt.Fprintf(conn, "OPTIONS * HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", host)
+			is.NoErr(err)
+			raw, err := io.ReadAll(conn)
+			is.NoErr(err)
+			is.True(strings.HasPrefix(string(raw), "HTTP/1.1 403 "))
+			is.True(strings.Contains(string(raw), "Bb-Call-Id: "))
+		})
+	}
+}
+
+func TestEndDuringTheStartIsNoFailure(t *testing.T) {
+	is := is.New(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	dir := t.TempDir()
+	is.NoErr(server.Run(ctx, server.Config{DataDir: dir, Listen: "127.0.0.1:0"}))
+	start(t, server.Config{DataDir: dir}) // and lets go of the directory
 }
 
 func TestPathsAreMatchedAsSent(t *testing.T) {
@@ -330,6 +358,7 @@ func TestListenBeyondThisMachineNeedsTokenAndTLS(t *testing.T) {
 			err := server.Run(ctx, c)
 			var unsafe *server.UnsafeListenError
 			is.True(errors.As(err, &unsafe))
+			is.Equal(unsafe.Addr, "0.0.0.0:0") // as it was asked for
 			is.Equal(unsafe.NoToken, tt.noToken)
 			is.Equal(unsafe.NoTLS, tt.noTLS)
 			is.Equal(strings.Contains(err.Error(), "bb-server token create"), tt.noToken) // says how

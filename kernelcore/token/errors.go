@@ -29,9 +29,9 @@ type InvalidError struct {
 func (e *InvalidError) Error() string { return "token: " + e.Field + " " + e.Problem }
 
 func taken(what, name string) error {
-	return fmt.Errorf("token: %s %s: %w; choose another, or remove that one first", what, name, ErrExists)
+	return fmt.Errorf("%s %s: %w; choose another, or remove that one first", what, name, ErrExists)
 }
 
 func missing(what, name string) error {
-	return fmt.Errorf("token: %s %.80q: %w; list them to see which there are", what, name, ErrNotFound)
+	return fmt.Errorf("%s %.80q: %w; list them to see which there are", what, name, ErrNotFound)
 }

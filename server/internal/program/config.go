@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/validate"
@@ -127,7 +128,7 @@ func (r *resolved) pick(key string, flag *string, flagName, variable string, get
 // read reads the config file. One that nobody named may be absent.
 func (r *resolved) read(named bool) error {
 	raw, err := readBounded(r.configPath)
-	absent := errors.Is(err, fs.ErrNotExist) && !named
+	absent := (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && !named // what is no directory, the store tells
 	if absent {
 		raw, err = []byte("{}"), nil
 		r.source[keyConfig] = sourceDefault + ", not there"

@@ -62,6 +62,10 @@ func (p *program) createToken(ctx context.Context, f *flags, name string) error 
 	}
 	return p.withTokens(ctx, f, func(t *token.Tokens, dir string) error {
 		secret, made, err := t.Create(ctx, name, scope, expires)
+		var invalid *token.InvalidError
+		if errors.As(err, &invalid) {
+			return usage("%s %s", invalid.Field, invalid.Problem)
+		}
 		if err != nil {
 			return err
 		}
