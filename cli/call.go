@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"mime"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,13 +115,17 @@ func (a *app) confirmed(c *call) (code int, ok bool) {
 	if !c.w.Destructive || c.line.Yes {
 		return 0, true
 	}
-	said := "bb " + strings.Join(append(c.w.Path(), c.line.Words...), " ")
+	said := "bb " + strings.Join(c.w.Path(), " ")
+	if !slices.ContainsFunc(c.w.Fields, func(f word.Field) bool { return f.Secret }) {
+		said = word.CommandLine(c.w, c.input)
+	}
 	if !a.term.Stdin || !a.term.Stderr {
 		return a.usage(parse.Usage("refusing without --yes: %q is destructive", said), c.w), false
 	}
 	yes, err := a.confirm(fmt.Sprintf("%s is destructive. Do it?", said))
 	switch {
 	case a.ctx.Err() != nil:
+		a.err.print("")
 		return kernelcontract.ExitInterrupted, false
 	case err != nil:
 		return a.fail(kernelcontract.Internal.Errorf("the answer cannot be read: %v", err), false), false

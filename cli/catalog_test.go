@@ -305,6 +305,18 @@ func TestLogin(t *testing.T) {
 		is.True(strings.Contains(r.err, "chmod 600"))
 		is.NoErr(os.Chmod(stored()[0], 0o600))
 	})
+	t.Run("a damaged file is refused", func(t *testing.T) {
+		is := is.New(t)
+		good, err := os.ReadFile(stored()[0])
+		is.NoErr(err)
+		for _, bad := range []string{"{", `{"origin":"http://elsewhere","token":"bbt_good"}`} {
+			is.NoErr(os.WriteFile(stored()[0], []byte(bad), 0o600))
+			r := s.run("hello greet bb")
+			is.Equal(r.code, 4)
+			is.True(strings.Contains(r.err, "damaged"))
+		}
+		is.NoErr(os.WriteFile(stored()[0], good, 0o600))
+	})
 	t.Run("forget", func(t *testing.T) {
 		is := is.New(t)
 		is.Equal(s.run("login --forget").code, 0)

@@ -103,7 +103,8 @@ func demo() []kernelcontract.Implementation {
 
 	status := &kernelcontract.Query[kernelcontract.None, string]{Ref: "demo/top.status", Summary: "Show a status", CLI: kernelcontract.CLI{Group: []string{}, Name: "notes"}}
 	deep := &kernelcontract.Query[kernelcontract.None, string]{Ref: "demo/top.get", Summary: "Get deep", CLI: kernelcontract.CLI{Group: []string{"settings", "config"}}}
-	top := &kernelcontract.Service{ID: "demo/top", Summary: "Top", Methods: []kernelcontract.Method{status, deep}}
+	obscure := &kernelcontract.Query[kernelcontract.None, string]{Ref: "demo/top.obscure", Summary: "Obscure", CLI: kernelcontract.CLI{Group: []string{}, Hidden: true}}
+	top := &kernelcontract.Service{ID: "demo/top", Summary: "Top", Methods: []kernelcontract.Method{status, deep, obscure}}
 
 	cut := false
 	return []kernelcontract.Implementation{
@@ -167,6 +168,7 @@ func demo() []kernelcontract.Implementation {
 			})}},
 		{Service: top, Handlers: []kernelcontract.Handler{
 			status.Handle(func(context.Context, kernelcontract.None) (string, error) { return "fine", nil }),
-			deep.Handle(func(context.Context, kernelcontract.None) (string, error) { return "deep", nil })}},
+			deep.Handle(func(context.Context, kernelcontract.None) (string, error) { return "deep", nil }),
+			obscure.Handle(func(context.Context, kernelcontract.None) (string, error) { return "seen", nil })}},
 	}
 }

@@ -47,6 +47,20 @@ func terminalOf(o Options) Terminal {
 	return t
 }
 
+// echo returns a function that gives the terminal its echo back: a prompt for a secret that is interrupted does not do so
+// itself.
+func (a *app) echo() (restore func()) {
+	f, ok := a.o.Stdin.(*os.File)
+	if !ok {
+		return func() {}
+	}
+	state, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = term.Restore(int(f.Fd()), state) } // there is nothing else to try
+}
+
 // width returns the columns to fit text to.
 func (a *app) width() int {
 	if n, err := strconv.Atoi(a.o.Env("COLUMNS")); err == nil && n > 0 {
@@ -234,7 +248,11 @@ func (a *app) secret(ask string) (string, error) {
 	if read == nil {
 		read = func() (string, error) { return a.in.line(a.ctx) }
 	}
+	restore := a.echo()
 	value, err := cancellable(a.ctx, read)
+	if a.ctx.Err() != nil {
+		restore()
+	}
 	_, _ = io.WriteString(a.err, "\n")
 	return value, err
 }

@@ -25,6 +25,7 @@ func TestPaths(t *testing.T) {
 		{"top level", "notes", "fine"},
 		{"group beside a word of its name", "notes follow --limit 1", "note 1"},
 		{"hidden word", "hello shout bb --json", "{\n  \"message\": \"LOUD bb\",\n  \"count\": 0\n}"},
+		{"hidden word of the top level", "obscure", "seen"},
 		{"flag alias", "hello greet bb --loud --json", "{\n  \"message\": \"LOUD bb\",\n  \"count\": 0\n}"},
 		{"flag alias before the argument", "hello greet --loud bb --json", "{\n  \"message\": \"LOUD bb\",\n  \"count\": 0\n}"},
 		{"global flags first", "--no-color hello --json=false greet bb", "Hello, bb!"},
@@ -100,6 +101,7 @@ func TestHelp(t *testing.T) {
 		out := s.run("--help").out
 		is.True(strings.Contains(out, "hello, hi  Greet by name: greet, count, fail\n"))
 		is.True(!strings.Contains(out, "shout"))                                      // hidden
+		is.True(!strings.Contains(out, "obscure"))
 		is.True(strings.Contains(out, "notes  Show a status (also: remove, file, f")) // the group is folded into the word
 		is.Equal(strings.Count(out, "\n  notes"), 1)
 	})
