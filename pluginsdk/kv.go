@@ -43,18 +43,24 @@ type Range struct {
 }
 
 // KVBackend is what keeps a plugin's store: a kernel has one, plugintest another. Transactions are serializable and do
-// not nest. Update may run fn again after undoing what it wrote, and drops its writes when it fails or panics.
+// not nest.
 type KVBackend interface {
+	// Update runs fn in a transaction that writes. It may run fn again after undoing what it wrote, and drops its writes
+	// when it fails or panics.
 	Update(ctx context.Context, fn func(KVTx) error) error
+	// View runs fn in a transaction that only reads.
 	View(ctx context.Context, fn func(KVTx) error) error
 }
 
-// KVTx is a transaction of a KVBackend. Get returns kernelcontract.NotFound when there is none. Keys and values have
-// been checked.
+// KVTx is a transaction of a KVBackend. Keys and values have been checked.
 type KVTx interface {
+	// Get returns the value of a key, or kernelcontract.NotFound when there is none.
 	Get(key string) (json.RawMessage, error)
+	// Put sets the value of a key.
 	Put(key string, value json.RawMessage) error
+	// Delete removes a key. That there is none is no error.
 	Delete(key string) error
+	// List yields the entries of the range in its order, and ends after an error.
 	List(r Range) iter.Seq2[Entry, error]
 }
 

@@ -19,8 +19,11 @@ func (p *Package) HasComment() bool {
 }
 
 // HasExample tells whether the package has an example that go test runs, one with an output. A test kit, which only
-// works inside a test, needs one that compiles.
+// works inside a test, needs one that compiles; a package that exports nothing needs none.
 func (p *Package) HasExample() bool {
+	if !slices.ContainsFunc(p.Types.Scope().Names(), ast.IsExported) {
+		return true
+	}
 	kit := slices.Contains(p.Imports, "testing")
 	for _, e := range doc.Examples(p.Tests...) {
 		if kit || e.Output != "" || e.EmptyOutput {
