@@ -3,7 +3,10 @@ package hello
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/bb-kernel/bb/examples/hello-slot/contracts"
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -36,14 +39,24 @@ func (g *greeter) greet(ctx context.Context, in contracts.GreetInput) (contracts
 }
 
 func (g *greeter) counted(ctx context.Context, name string) (n int, err error) {
-	if err = g.kv.Get(ctx, name, &n); errors.Is(err, kernelcontract.NotFound) {
+	if err = g.kv.Get(ctx, keyOf(name), &n); errors.Is(err, kernelcontract.NotFound) {
 		err = nil
 	}
 	return n, err
 }
 
+// keyOf returns the key of a name's count. A name may be longer than a key; a key of full length with its digest then
+// stands for it.
+func keyOf(name string) string {
+	if len(name) < pluginsdk.MaxKey {
+		return name
+	}
+	digest := sha256.Sum256([]byte(name))
+	return strings.Repeat("#", pluginsdk.MaxKey-2*len(digest)) + hex.EncodeToString(digest[:])
+}
+
 func (g *greeter) count(ctx context.Context, in contracts.CountInput) (contracts.CountOutput, error) {
-	n, err := pluginsdk.Update(ctx, g.kv, in.Name, func(n int) int { return n + 1 })
+	n, err := pluginsdk.Update(ctx, g.kv, keyOf(in.Name), func(n int) int { return n + 1 })
 	return contracts.CountOutput{Name: in.Name, Count: n}, err
 }
 
