@@ -100,7 +100,7 @@ func TestHelp(t *testing.T) {
 		is := is.New(t)
 		out := s.run("--help").out
 		is.True(strings.Contains(out, "hello, hi  Greet by name: greet, count, fail\n"))
-		is.True(!strings.Contains(out, "shout"))                                      // hidden
+		is.True(!strings.Contains(out, "shout")) // hidden
 		is.True(!strings.Contains(out, "obscure"))
 		is.True(strings.Contains(out, "notes  Show a status (also: remove, file, f")) // the group is folded into the word
 		is.Equal(strings.Count(out, "\n  notes"), 1)
