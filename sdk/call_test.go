@@ -163,12 +163,9 @@ func TestRedirectIsAnError(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	is := is.New(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	is.NoErr(err)
-	url := "http://" + l.Addr().String()
-	l.Close()
+	const url = "http://127.0.0.1:1" // a port on which nothing listens
 	client := connect(t, sdk.Options{URL: url})
-	_, err = count.Call(t.Context(), client, greetInput{Name: "bb"})
+	_, err := count.Call(t.Context(), client, greetInput{Name: "bb"})
 	is.True(errors.Is(err, kernelcontract.ServiceUnavailable))
 	var unreachable *sdk.UnreachableError
 	is.True(errors.As(err, &unreachable))
@@ -298,14 +295,15 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestHTTPClientTimeout(t *testing.T) {
-	is := is.New(t)
-	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	defer server.Close()
-	defer close(release)
-	client := connect(t, sdk.Options{URL: server.URL, HTTP: &http.Client{Timeout: 50 * time.Millisecond}})
-	_, err := greet.Call(t.Context(), client, greetInput{Name: "bb"})
-	is.True(errors.Is(err, kernelcontract.Timeout))
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		client, stop := misbehaveTo(t, &http.Client{Timeout: 3 * time.Second}, func(n int, r *http.Request, conn net.Conn) { io.Copy(io.Discard, conn) })
+		defer stop()
+		start := time.Now()
+		_, err := greet.Call(t.Context(), client, greetInput{Name: "bb"})
+		is.True(errors.Is(err, kernelcontract.Timeout))
+		is.Equal(time.Since(start), 3*time.Second)
+	})
 }
 
 // What a server may answer is bounded.

@@ -124,8 +124,15 @@ type script func(n int, r *http.Request, conn net.Conn)
 // stop returns.
 func misbehave(t *testing.T, s script) (client *sdk.Client, stop func()) {
 	t.Helper()
+	return misbehaveTo(t, &http.Client{}, s)
+}
+
+// misbehaveTo is misbehave with an HTTP client of its own; its transport is replaced.
+func misbehaveTo(t *testing.T, h *http.Client, s script) (client *sdk.Client, stop func()) {
+	t.Helper()
 	n := newNetwork()
 	transport := &http.Transport{DialContext: n.dial}
+	h.Transport = transport
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -141,7 +148,7 @@ func misbehave(t *testing.T, s script) (client *sdk.Client, stop func()) {
 			conn.Close()
 		}
 	}()
-	client = connect(t, sdk.Options{URL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: transport}})
+	client = connect(t, sdk.Options{URL: "http://127.0.0.1:1", HTTP: h})
 	return client, func() {
 		n.Close()
 		<-done
