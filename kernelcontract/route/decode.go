@@ -51,8 +51,7 @@ func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.
 	if in == nil || kind == kernelcontract.KindMutation {
 		in = &schema.Schema{}
 	}
-	var room [8]param // on the stack: most inputs have no more fields than this
-	d := decoder{in: in, kind: kind, params: room[:0]}
+	d := decoder{in: in, kind: kind}
 	d.parse(rawQuery)
 	t := d.transport()
 	raw, given := d.whole()
@@ -67,9 +66,12 @@ func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.
 }
 
 type decoder struct {
-	in      *schema.Schema
-	kind    kernelcontract.Kind
-	params  []param
+	in   *schema.Schema
+	kind kernelcontract.Kind
+	// The parameters, n of them. The first few are held in place, so that most query strings need no memory of their own.
+	first   [8]param
+	rest    []param
+	n       int
 	unknown []schema.Issue
 	issues  []schema.Issue
 }
@@ -102,8 +104,20 @@ func (d *decoder) parse(rawQuery string) {
 			d.unrecognized(key)
 			continue
 		}
-		d.params = append(d.params, p)
+		if d.n < len(d.first) {
+			d.first[d.n] = p
+		} else {
+			d.rest = append(d.rest, p)
+		}
+		d.n++
 	}
+}
+
+func (d *decoder) param(i int) *param {
+	if i < len(d.first) {
+		return &d.first[i]
+	}
+	return &d.rest[i-len(d.first)]
 }
 
 func (d *decoder) classify(key string) int {
@@ -145,8 +159,8 @@ func (d *decoder) unrecognized(key string) {
 // only returns the one parameter of a property, nil when it is absent. A second one is an issue.
 func (d *decoder) only(property int) *param {
 	var found *param
-	for i := range d.params {
-		p := &d.params[i]
+	for i := range d.n {
+		p := d.param(i)
 		switch {
 		case p.property != property:
 		case found != nil:
@@ -184,8 +198,8 @@ func (d *decoder) whole() (raw json.RawMessage, given bool) {
 	if p == nil {
 		return nil, false
 	}
-	for i := range d.params {
-		if d.params[i].property >= 0 {
+	for i := range d.n {
+		if d.param(i).property >= 0 {
 			d.add(schema.IssueInvalidValue, "must stand alone: give the whole input here, or each field as a parameter", InputParam)
 			break
 		}
@@ -227,8 +241,8 @@ func (d *decoder) fields(size int) json.RawMessage {
 
 // gives reports whether there is a parameter for a property.
 func (d *decoder) gives(property int) bool {
-	for i := range d.params {
-		if d.params[i].property == property {
+	for i := range d.n {
+		if d.param(i).property == property {
 			return true
 		}
 	}
@@ -256,9 +270,9 @@ func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) 
 		f = asJSON
 	}
 	n, single := 0, ""
-	for i := range d.params {
-		if d.params[i].property == property {
-			n, single = n+1, d.params[i].value
+	for i := range d.n {
+		if d.param(i).property == property {
+			n, single = n+1, d.param(i).value
 		}
 	}
 	if n == 1 && s.Nullable && single == "null" {
@@ -266,15 +280,15 @@ func (d *decoder) list(out []byte, property int, name string, s *schema.Schema) 
 	}
 	out = append(out, '[')
 	n = 0
-	for i := range d.params {
-		if d.params[i].property != property {
+	for i := range d.n {
+		if d.param(i).property != property {
 			continue
 		}
 		if n > 0 {
 			out = append(out, ',')
 		}
 		var problem *schema.Issue
-		if out, problem = appendValue(out, item, f, d.params[i].value); problem != nil {
+		if out, problem = appendValue(out, item, f, d.param(i).value); problem != nil {
 			d.add(problem.Code, problem.Message, name, n)
 		}
 		n++

@@ -91,10 +91,9 @@ func (x *exchange) readBody() ([]byte, error) {
 // keepReading lifts the server's read timeout, which would be taken for the caller's leaving while the handler works:
 // from here on the method's own deadline holds.
 func (x *exchange) keepReading() {
-	if s, ok := x.r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ReadTimeout == 0 {
-		return
+	if s, ok := x.r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ReadTimeout > 0 {
+		_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	}
-	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 }
 
 // mayCarry reports whether a POST is one that a form of a foreign page cannot send.
