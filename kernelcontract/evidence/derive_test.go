@@ -97,9 +97,6 @@ func badGate(e *evidence.Evidence)   { e.GatePresent = true }
 func peer(addr netip.Addr) func(*evidence.Evidence) {
 	return func(e *evidence.Evidence) { e.Peer = addr }
 }
-func relay(id, actor string) func(*evidence.Evidence) {
-	return func(e *evidence.Evidence) { e.Relay, e.Relayed.Actor = id, actor }
-}
 
 func Example() {
 	p, _ := evidence.NewPolicy(evidence.Config{Origins: []string{"https://app.example.com"}})
@@ -116,7 +113,6 @@ func Example() {
 
 // TestRows proves each row of the principal table, what keeps it from matching, and its order among the others.
 func TestRows(t *testing.T) {
-	const unauthenticated, forbidden = kernelcontract.Unauthenticated, kernelcontract.Forbidden
 	for _, tt := range []struct {
 		name string
 		e    evidence.Evidence
