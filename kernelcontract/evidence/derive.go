@@ -82,7 +82,19 @@ func (p *Policy) derive(e *Evidence) (kernelcontract.Principal, Row, *kernelcont
 		}
 		return kernelcontract.Principal{Actor: localUser, Via: kernelcontract.ViaLoopback}, 11, nil
 	}
-	return kernelcontract.Principal{}, 13, kernelcontract.Unauthenticated.Errorf("the request shows no valid evidence of who calls; send Authorization: Bearer with a token from bb runtime token create")
+	return kernelcontract.Principal{}, 13, p.noEvidence(e)
+}
+
+// noEvidence says why nothing matched, and what would.
+func (p *Policy) noEvidence(e *Evidence) *kernelcontract.Error {
+	why := "the request shows no valid evidence of who calls"
+	switch {
+	case e.Loopback() && e.Forwarded:
+		why = "the request came through a proxy (Forwarded, X-Forwarded-*, X-Real-IP or Via), so its peer proves nothing"
+	case e.Loopback() && p.requireToken:
+		why = "this server asks callers on its own machine for a token too"
+	}
+	return kernelcontract.Unauthenticated.Errorf("%s; send Authorization: Bearer with a token from bb runtime token create", why)
 }
 
 // brokenCredential refuses a credential that is not valid whole: none falls through to a weaker row.

@@ -52,6 +52,7 @@ var EnrollHost = &kernelcontract.Mutation[EnrollInput, EnrolledHost]{
 var RemoveHost = &kernelcontract.Mutation[HostInput, kernelcontract.None]{
 	Ref: "kernel/host.remove", Summary: "Take a host's key away",
 	CLI: kernelcontract.CLI{Args: []string{"host"}}, Access: people, Destructive: true,
+	RenderText: func(kernelcontract.None, kernelcontract.Render) string { return "the host's key is no longer valid" },
 }
 
 // Host admits machines that run methods for the server.

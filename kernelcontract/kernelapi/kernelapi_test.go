@@ -25,13 +25,13 @@ var samples = map[string]contracttest.Samples{
 		"disable": kernelapi.PluginInfo{ID: "a", State: manifest.Disabled},
 		"remove":  kernelapi.PluginInfo{ID: "a", State: manifest.Removed},
 	},
-	"kernel/secret": {"set": kernelapi.SecretInfo{Name: "a", UpdatedAt: time.Unix(0, 0)}},
-	"kernel/host":   {"enroll": kernelapi.EnrolledHost{ID: "a", Name: "a", Key: "k"}},
+	"kernel/secret": {"set": kernelapi.SecretInfo{Name: "a", UpdatedAt: time.Unix(0, 0)}, "delete": kernelcontract.None{}},
+	"kernel/host":   {"enroll": kernelapi.EnrolledHost{ID: "a", Name: "a", Key: "k"}, "remove": kernelcontract.None{}},
 	"kernel/runtime": {
 		"problems": []manifest.Problem{{PluginID: "a", Message: "b"}},
 		"shutdown": kernelcontract.None{},
 	},
-	"kernel/token": {"create": kernelapi.CreatedToken{Name: "a", Token: "t", Scope: kernelapi.ScopeAll}},
+	"kernel/token": {"create": kernelapi.CreatedToken{Name: "a", Token: "t", Scope: kernelapi.ScopeAll}, "revoke": kernelcontract.None{}},
 }
 
 func TestServicesDeriveWhole(t *testing.T) {

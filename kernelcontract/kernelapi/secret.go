@@ -46,6 +46,7 @@ var ListSecrets = &kernelcontract.Query[kernelcontract.None, []SecretInfo]{
 var DeleteSecret = &kernelcontract.Mutation[SecretInput, kernelcontract.None]{
 	Ref: "kernel/secret.delete", Summary: "Delete a secret",
 	CLI: kernelcontract.CLI{Args: []string{"name"}}, Access: people, Destructive: true,
+	RenderText: func(kernelcontract.None, kernelcontract.Render) string { return "the secret is deleted" },
 }
 
 // Secret keeps what plugins must know and nobody else.

@@ -65,6 +65,7 @@ var ListTokens = &kernelcontract.Query[kernelcontract.None, []TokenInfo]{
 var RevokeToken = &kernelcontract.Mutation[TokenInput, kernelcontract.None]{
 	Ref: "kernel/token.revoke", Summary: "Make a token invalid and end its streams",
 	CLI: kernelcontract.CLI{Args: []string{"name"}}, Access: people,
+	RenderText: func(kernelcontract.None, kernelcontract.Render) string { return "the token is no longer valid" },
 }
 
 // Token lets clients in that are not on this machine.

@@ -311,6 +311,24 @@ func TestGuardVetoes(t *testing.T) {
 	is.Equal(saw, `demo/main.query {"name":"bb","greet":"Hello"}`) // a guard sees the complete input
 }
 
+func TestGuardsDoNotSeeTheKernelsOwnServices(t *testing.T) {
+	is := is.New(t)
+	status := &kernelcontract.Query[kernelcontract.None, output]{Ref: "kernel/main.status", Summary: "Status"}
+	service := &kernelcontract.Service{ID: "kernel/main", Summary: "Kernel", Methods: []kernelcontract.Method{status}}
+	def, err := service.Def()
+	is.NoErr(err)
+	h := status.Handle(func(context.Context, kernelcontract.None) (output, error) { return output{Text: "fine"}, nil })
+	own := engine.NewInstance(engine.Source{ID: "kernel", Services: []*kernelcontract.ServiceDef{def}, Handlers: map[string]kernelcontract.Handler{h.Ref(): h}})
+	f := newFixture()
+	f.guards = []engine.Guard{func(context.Context, *kernelcontract.CallInfo, json.RawMessage) error { return errors.New("no") }}
+	e := f.engine(t, engine.Options{})
+	e.Swap(engine.NewCatalog(2, []*engine.Instance{own, f.instance}, nil))
+	_, err = status.Call(t.Context(), caller(e), kernelcontract.None{})
+	is.NoErr(err)
+	_, err = f.query.Call(t.Context(), caller(e), input{Name: "bb"})
+	is.Equal(kernelcontract.CodeOf(err), kernelcontract.Vetoed)
+}
+
 func TestDeadlineAnswersWhateverTheHandlerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
@@ -433,7 +451,7 @@ func TestCursorRule(t *testing.T) {
 		name, cursor string
 		ok           bool
 	}{
-		{"zero", "0", true}, {"all of printable ASCII", " ~", true}, {"256 bytes", strings.Repeat("x", 256), true},
+		{"zero", "0", true}, {"the ends of printable ASCII", "! ~", true}, {"a space at the end", "a ", false}, {"256 bytes", strings.Repeat("x", 256), true},
 		{"empty", "", false}, {"257 bytes", strings.Repeat("x", 257), false}, {"a line feed", "a\nb", false}, {"not ASCII", "é", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -109,7 +109,7 @@ func (e *Engine) run(ctx context.Context, r *Request, m *Method, info *kernelcon
 			err = e.panicked(m, info.ID, p)
 		}
 	}()
-	if err := e.guard(ctx, info, input); err != nil {
+	if err := e.guard(ctx, m, info, input); err != nil {
 		return Result{}, err
 	}
 	value, herr := m.handler.Call(ctx, input)
@@ -131,7 +131,10 @@ func (e *Engine) run(ctx context.Context, r *Request, m *Method, info *kernelcon
 	return res, nil
 }
 
-func (e *Engine) guard(ctx context.Context, info *kernelcontract.CallInfo, input []byte) *kernelcontract.Error {
+func (e *Engine) guard(ctx context.Context, m *Method, info *kernelcontract.CallInfo, input []byte) *kernelcontract.Error {
+	if m.PluginID() == kernelcontract.KernelID {
+		return nil // else a guard could keep operators from disabling its plugin
+	}
 	for _, g := range e.Catalog().guards {
 		if veto := g.guard(ctx, info, input); veto != nil {
 			err := kernelcontract.Vetoed.Errorf("%s", vetoReason(veto))

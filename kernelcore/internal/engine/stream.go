@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/header"
 )
 
 // streamBuffer is how many frames a producer may be ahead of its consumer: enough that one flush carries many small
@@ -155,7 +156,7 @@ func (e *Engine) sequence(ctx context.Context, m *Method, info *kernelcontract.C
 			err = e.panicked(m, info.ID, p)
 		}
 	}()
-	if err := e.guard(ctx, info, input); err != nil {
+	if err := e.guard(ctx, m, info, input); err != nil {
 		return nil, err
 	}
 	items, herr := m.handler.Open(ctx, input)
@@ -194,16 +195,8 @@ func (e *Engine) frame(r *Request, m *Method, info *kernelcontract.CallInfo, ev 
 }
 
 func checkCursor(cursor string, resumable bool) error {
-	if !resumable {
-		return nil
-	}
-	if cursor == "" || len(cursor) > kernelcontract.MaxCursor {
-		return fmt.Errorf("a cursor has %d bytes: it must have 1 to %d", len(cursor), kernelcontract.MaxCursor)
-	}
-	for i := 0; i < len(cursor); i++ {
-		if cursor[i] < 0x20 || cursor[i] > 0x7e {
-			return fmt.Errorf("the cursor %q is not printable ASCII", cursor)
-		}
+	if resumable && !header.ValidCursor(cursor) {
+		return fmt.Errorf("the cursor %.300q is not 1 to %d bytes of printable ASCII without a space at its ends", cursor, kernelcontract.MaxCursor)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if x.method == nil {
-		x.refuse(kernelcontract.NotFound.Errorf("there is no route %s; bb guide lists the methods", short(path)))
+		x.refuse(kernelcontract.NotFound.Errorf("there is no route %s; `bb --help` lists the words, `bb guide reference <plugin>` the routes of a plugin", short(path)))
 		return
 	}
 	x.serve()

@@ -51,7 +51,7 @@ func (a *answers) createToken(ctx context.Context, in kernelapi.TokenCreateInput
 		if *in.ExpiresIn <= 0 {
 			return kernelapi.CreatedToken{}, invalidField("expiresIn", "must be longer than nothing")
 		}
-		expires = time.Now().Add(time.Duration(*in.ExpiresIn)).UTC()
+		expires = time.Now().Add(time.Duration(*in.ExpiresIn)).UTC().Truncate(time.Second)
 	}
 	secret, t, err := a.Tokens.Create(ctx, in.Name, token.Scope(in.Scope), expires)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func (a *answers) getStatus(context.Context, kernelcontract.None) (kernelapi.Status, error) {
 	s := a.Snapshot()
 	status := kernelapi.Status{
-		ServerID: a.ServerID, Generation: s.Generation, StartedAt: a.Started.UTC(),
+		ServerID: a.ServerID, Generation: s.Generation, StartedAt: a.Started.UTC().Truncate(time.Millisecond),
 		Uptime:   kernelcontract.Duration(time.Since(a.Started).Round(time.Second)),
 		Draining: a.Draining(), Problems: orEmpty(s.Problems),
 	}
@@ -44,7 +44,7 @@ func (a *answers) listCalls(_ context.Context, in kernelapi.CallsInput) ([]kerne
 			outcome = string(c.Code)
 		}
 		list = append(list, kernelapi.CallInfo{
-			Start: c.Start.UTC(), Ref: c.Ref, Actor: c.Principal.Actor, Via: c.Principal.Via,
+			Start: c.Start.UTC().Truncate(time.Millisecond), Ref: c.Ref, Actor: c.Principal.Actor, Via: c.Principal.Via,
 			DurationMs: float64(c.Duration.Microseconds()) / 1000, Outcome: outcome,
 			ID: c.ID, Kind: c.Kind, Client: c.Client.Kind + "/" + c.Client.Surface, Generation: c.Generation,
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *answers) setSecret(ctx context.Context, in kernelapi.SecretSetInput) (kernelapi.SecretInfo, error) {
-	now := time.Now().UTC()
+	now := time.Now().UTC().Truncate(time.Second)
 	if err := a.Secrets.Set(ctx, in.Name, in.Value, now); err != nil {
 		return kernelapi.SecretInfo{}, err
 	}
