@@ -45,6 +45,9 @@ func (a *app) runWord(r *cache.Record, args []string, run func(*call) int, retry
 		}
 		return a.usage(e, w)
 	}
+	if a.globals.json && c.line.Output != "" {
+		return a.usage(parse.Usage("--output takes the file as it is, --json prints it as JSON: give one of them"), w)
+	}
 	if c.w.Bytes && !a.globals.json && c.line.Output == "" && a.term.Stdout {
 		return a.usage(parse.Usage("the result is a file, which a terminal cannot show: use --output FILE, a pipe or --json"), w)
 	}
@@ -56,6 +59,9 @@ func (a *app) runWord(r *cache.Record, args []string, run func(*call) int, retry
 		ctx, cancel := context.WithTimeout(a.ctx, c.line.Timeout)
 		defer cancel()
 		c.ctx = ctx
+	}
+	if f, ok := a.o.Stdout.(*os.File); ok && w.Kind == kernelcontract.KindStream {
+		defer watchReader(f, a.out.stop)()
 	}
 	return run(c)
 }
@@ -294,6 +300,7 @@ func (a *app) follow(c *cache.Catalog, cl *call, client *sdk.Client) int {
 		r := a.render()
 		req.Render = &r
 	}
+	defer a.out.watch()()
 	code := kernelcontract.ExitOK
 	for f, err := range client.Follow(cl.ctx, req) {
 		if err != nil {
@@ -309,7 +316,7 @@ func (a *app) follow(c *cache.Catalog, cl *call, client *sdk.Client) int {
 			a.out.print(a.strip(f.Text))
 		}
 	}
-	if code != kernelcontract.ExitOK && cl.w.Resumable && last != "" && !cl.line.Quiet && !a.out.closed {
+	if code != kernelcontract.ExitOK && cl.w.Resumable && answer.CallID != "" && last != "" && !cl.line.Quiet && !a.unread() {
 		a.warnf("--since=%s goes on from here", last)
 	}
 	if answer.CallID != "" {

@@ -65,7 +65,7 @@ func (a *app) refresh(c *cache.Catalog, answer sdk.Answer) {
 	if answer.ServerID == "" || answer.Generation == 0 || answer.ServerID == c.Index.ServerID && answer.Generation == c.Index.Generation {
 		return
 	}
-	if a.ctx.Err() != nil || a.out.closed {
+	if a.ctx.Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, refreshWait)

@@ -52,14 +52,17 @@ func Main(ctx context.Context, args []string, o Options) int {
 	a := newApp(ctx, o, func() { cancel(errClosedPipe) })
 	code := a.run(args)
 	switch {
-	case a.out.closed:
-		return kernelcontract.ExitOK // whoever read the output has enough
 	case a.out.err != nil:
 		a.warnf("the output cannot be written: %v", a.out.err)
 		return kernelcontract.ExitFailure
+	case a.unread():
+		return kernelcontract.ExitOK // whoever read the output has enough
 	}
 	return code
 }
+
+// unread reports whether nobody reads the output any more.
+func (a *app) unread() bool { return context.Cause(a.ctx) == errClosedPipe }
 
 // errClosedPipe is why everything stops when nobody reads the output any more.
 var errClosedPipe = errors.New("the output is closed")

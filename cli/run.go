@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bb-kernel/bb/cli/internal/cache"
@@ -50,7 +51,8 @@ func scan(args []string) globals {
 			break
 		}
 		name, value, hasValue := strings.Cut(arg, "=")
-		on := !hasValue || value == "true" || value == "1"
+		on, _ := strconv.ParseBool(value)
+		on = on || !hasValue
 		switch name {
 		case "--json":
 			g.json = on
@@ -138,13 +140,13 @@ type notWord struct {
 
 func (n *notWord) failure() *kernelcontract.Error {
 	said := strings.Join(append(slices.Clone(n.group), n.name), " ")
-	message := "there is no word \"bb " + said + "\""
+	message := "there is no word \"bb " + said + "\";"
 	if len(n.near) > 0 {
 		var near []string
 		for _, name := range n.near {
 			near = append(near, "\"bb "+strings.Join(append(slices.Clone(n.group), name), " ")+"\"")
 		}
-		message += "; did you mean " + strings.Join(near, " or ") + "?"
+		message += " did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(n.group) > 0 {
 		message += " `bb " + strings.Join(n.group, " ") + " --help` lists the words of the group"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/term"
@@ -97,25 +98,41 @@ func (a *app) strip(s string) string {
 type sink struct {
 	w      io.Writer
 	stop   func() // called when the pipe is closed
-	closed bool
+	closed atomic.Bool
 	err    error // any other failure
 }
 
 func (s *sink) Write(p []byte) (int, error) {
-	if s.closed || s.err != nil {
+	if s.closed.Load() || s.err != nil {
 		return len(p), nil // what follows is of no use
 	}
 	n, err := s.w.Write(p)
 	switch {
 	case err == nil:
 	case isClosedPipe(err):
-		s.closed = true
+		s.closed.Store(true)
 		s.stop()
 	default:
 		s.err = err
 		s.stop()
 	}
 	return n, err
+}
+
+// watch ends everything when the output is a pipe that nobody reads any more, even while there is nothing to write. The
+// function that it returns ends the watch.
+func (s *sink) watch() (stop func()) {
+	f, ok := s.w.(*os.File)
+	if !ok {
+		return func() {}
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return func() {}
+	}
+	return watchPipe(f, func() {
+		s.closed.Store(true)
+		s.stop()
+	})
 }
 
 // print writes text with exactly one line break at its end.

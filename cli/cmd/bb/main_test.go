@@ -46,8 +46,8 @@ func program(t *testing.T, url string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// endless serves one stream without end; left is closed when a reader of it has gone.
-func endless(t *testing.T) (url string, left chan struct{}) {
+// endless serves one stream without end, which stops to send after items of them; left is closed when its reader has gone.
+func endless(t *testing.T, items int) (url string, left chan struct{}) {
 	t.Helper()
 	follow := &kernelcontract.Stream[kernelcontract.None, int]{Ref: "demo/svc.follow", Summary: "Follow"}
 	s := &kernelcontract.Service{ID: "demo/svc", Summary: "Demo", Methods: []kernelcontract.Method{follow}}
@@ -79,6 +79,10 @@ func endless(t *testing.T) (url string, left chan struct{}) {
 			defer close(left)
 			w.Header().Set("Content-Type", "text/event-stream")
 			for n := 0; r.Context().Err() == nil; n++ {
+				if n == items {
+					<-r.Context().Done()
+					return
+				}
 				text, _ := json.Marshal(map[string]any{"seq": n, "text": strings.Repeat("x", 1000)})
 				fmt.Fprintf(w, "event: item\ndata: %s\n\n", text)
 				w.(http.Flusher).Flush()
@@ -112,7 +116,7 @@ func TestHelpOfTheProgram(t *testing.T) {
 // TestClosedPipeOfTheProgram proves that `bb … | head` ends quietly: no signal, no message.
 func TestClosedPipeOfTheProgram(t *testing.T) {
 	is := is.New(t)
-	url, left := endless(t)
+	url, left := endless(t, -1)
 	cmd := program(t, url, "svc", "follow")
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -127,13 +131,31 @@ func TestClosedPipeOfTheProgram(t *testing.T) {
 	<-left
 }
 
+// TestClosedPipeOfAnIdleStream proves that a stream with nothing to write ends too when its reader has gone.
+func TestClosedPipeOfAnIdleStream(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // there only a write tells
+	}
+	is := is.New(t)
+	url, left := endless(t, 1)
+	cmd := program(t, url, "svc", "follow")
+	out, err := cmd.StdoutPipe()
+	is.NoErr(err)
+	is.NoErr(cmd.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	is.NoErr(err)
+	is.NoErr(out.Close())
+	is.Equal(exitCode(cmd.Wait()), 0)
+	<-left
+}
+
 // TestInterruptOfTheProgram proves that SIGINT closes the request and exits 130.
 func TestInterruptOfTheProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // a process cannot be interrupted alone there
 	}
 	is := is.New(t)
-	url, left := endless(t)
+	url, left := endless(t, 1)
 	cmd := program(t, url, "svc", "follow")
 	out, err := cmd.StdoutPipe()
 	is.NoErr(err)

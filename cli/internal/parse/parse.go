@@ -282,6 +282,8 @@ func lineOf(w *word.Word, texts map[string][]string) (*Line, *kernelcontract.Err
 		return b
 	}
 	l.JSON, l.NoColor, l.Insecure, l.Server = toggle("json"), toggle("no-color"), toggle("insecure"), text("server")
+	toggle("help") // who says that it is on does not come here
+	toggle("version")
 	if w.Has(word.OptionInput) {
 		l.Input = one(word.OptionInput)
 	}
