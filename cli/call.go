@@ -45,6 +45,10 @@ func (a *app) runWord(r *cache.Record, args []string, run func(*call) int, retry
 		}
 		return a.usage(e, w)
 	}
+	if c.line.Help { // among grouped short flags
+		a.wordHelp(a.out, r)
+		return kernelcontract.ExitOK
+	}
 	if a.globals.json && c.line.Output != "" {
 		return a.usage(parse.Usage("--output takes the file as it is, --json prints it as JSON: give one of them"), w)
 	}
@@ -60,8 +64,8 @@ func (a *app) runWord(r *cache.Record, args []string, run func(*call) int, retry
 		defer cancel()
 		c.ctx = ctx
 	}
-	if f, ok := a.o.Stdout.(*os.File); ok && w.Kind == kernelcontract.KindStream {
-		defer watchReader(f, a.out.stop)()
+	if w.Kind == kernelcontract.KindStream {
+		defer a.out.watch()()
 	}
 	return run(c)
 }
@@ -72,6 +76,9 @@ func (a *app) prepare(r *cache.Record, args []string) (*call, *kernelcontract.Er
 	line, e := parse.Parse(w, args)
 	if e != nil {
 		return nil, e
+	}
+	if line.Help {
+		return &call{line: line}, nil
 	}
 	if e := secretArgument(w, line); e != nil {
 		return nil, e
@@ -300,7 +307,6 @@ func (a *app) follow(c *cache.Catalog, cl *call, client *sdk.Client) int {
 		r := a.render()
 		req.Render = &r
 	}
-	defer a.out.watch()()
 	code := kernelcontract.ExitOK
 	for f, err := range client.Follow(cl.ctx, req) {
 		if err != nil {

@@ -133,6 +133,9 @@ func demo() []kernelcontract.Implementation {
 			foreign.Handle(func(context.Context, kernelcontract.None) (string, error) { return "raw:\u009b31m", nil }),
 			list.Handle(func(context.Context, kernelcontract.None) ([]note, error) { return []note{}, nil }),
 			follow.Handle(func(ctx context.Context, in limitInput) (iter.Seq2[note, error], error) {
+				if in.Limit < 0 {
+					return nil, kernelcontract.InvalidInput.Errorf("limit %d does not do", in.Limit)
+				}
 				return func(yield func(note, error) bool) {
 					n := 0
 					fmt.Sscan(kernelcontract.CallFrom(ctx).Since, &n)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -207,6 +208,48 @@ func TestClosedPipeEndsQuietly(t *testing.T) {
 	is.Equal(code, 0)
 	is.Equal(errs.String(), "")
 	is.Equal(out.got.String(), "note 1\n")
+}
+
+// TestReaderThatLeavesEndsAnIdleStream proves that `bb … | head` ends although the stream has nothing more to say.
+func TestReaderThatLeavesEndsAnIdleStream(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // pipes cannot be watched there: the next item finds out
+	}
+	is := is.New(t)
+	s := newShell(t, serve(t, demo()...).URL)
+	reader, out, err := os.Pipe()
+	is.NoErr(err)
+	defer out.Close()
+	var errs bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- cli.Main(context.Background(), []string{"notes", "follow"}, s.options(out, &errs))
+	}()
+	_, err = io.ReadFull(reader, make([]byte, len("note 1\n"))) // all that there is
+	is.NoErr(err)
+	is.NoErr(reader.Close())
+	is.Equal(<-code, 0)
+	is.True(!strings.Contains(errs.String(), "goes on from here"))
+}
+
+// TestHintOfTheCursor proves that a stream which broke off says how to go on, and one that never began does not.
+func TestHintOfTheCursor(t *testing.T) {
+	is := is.New(t)
+	s := newShell(t, serve(t, demo()...).URL)
+	is.True(strings.Contains(s.run("notes follow --timeout 0.2").err, "--since=1 goes on from here"))
+	r := s.run("notes follow --limit -1 --since 5") // refused
+	is.Equal(r.code, 2)
+	is.True(!strings.Contains(r.err, "goes on from here"))
+}
+
+func TestOutputAndJSONExcludeEachOther(t *testing.T) {
+	is := is.New(t)
+	s := newShell(t, serve(t, demo()...).URL)
+	r := s.run("notes file --json --output f")
+	is.Equal(r.code, 2)
+	is.True(strings.Contains(r.out, "give one of them"))
+	_, err := os.Stat(filepath.Join(s.home, "f"))
+	is.True(os.IsNotExist(err))
 }
 
 func TestFullDiskIsAFailure(t *testing.T) {

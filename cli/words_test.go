@@ -56,6 +56,8 @@ func TestUsageErrors(t *testing.T) {
 		{"repeated flag", "hello greet a --salutation x --salutation y", "--salutation: is given 2 times"},
 		{"bad URL", "hello greet bb --server ftp://x", "does not begin with http"},
 		{"no thread", "settings apply --self", "there is no current thread"},
+		{"unknown word that nothing is near", "hello xyzzy", `there is no word "bb hello xyzzy"; ` + "`bb hello --help` lists the words of the group"},
+		{"help that is no switch", "hello count bb --help=me", `--help: "me" is not true or false`},
 		{"token", "hello greet bb --token x", "a token never travels on the command line"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -120,6 +122,14 @@ func TestHelp(t *testing.T) {
 		is.True(strings.Contains(out, "  bb hello greet bb  # greets"))
 		is.True(!strings.Contains(out, "\n\n"))
 		is.True(strings.Contains(s.run("notes remove --help").out, "needs --yes elsewhere"))
+	})
+	t.Run("among grouped switches", func(t *testing.T) {
+		is := is.New(t)
+		r := s.run("settings apply -lh")
+		is.Equal(r.code, 2) // -l takes a value
+		r = s.run("settings apply -hl=low")
+		is.Equal(r.code, 0)
+		is.True(strings.HasPrefix(r.out, "Usage: bb settings apply "))
 	})
 	t.Run("fitted to the width", func(t *testing.T) {
 		s.env["COLUMNS"] = "50"

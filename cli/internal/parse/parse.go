@@ -28,7 +28,7 @@ type Line struct {
 	Server, Since, Output string
 	Timeout               time.Duration // 0: none
 	JSON, NoColor         bool
-	Insecure              bool
+	Insecure, Help        bool
 	Yes, Self, Quiet      bool
 }
 
@@ -141,9 +141,28 @@ func (v *toggle) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// negation is a toggle that takes no value at all.
+type negation struct{ toggle }
+
+// Decode refuses a value behind an equals sign.
+func (v *negation) Decode(ctx *kong.DecodeContext) error {
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		return fmt.Errorf("takes no value")
+	}
+	return v.toggle.Decode(ctx)
+}
+
 var (
 	_ kong.MapperValue     = (*value)(nil)
 	_ kong.BoolMapperValue = (*toggle)(nil)
+	_ kong.BoolMapperValue = (*negation)(nil)
+)
+
+// The kinds of flag.
+var (
+	valueType    = reflect.TypeFor[value]()
+	toggleType   = reflect.TypeFor[toggle]()
+	negationType = reflect.TypeFor[negation]()
 )
 
 // grammar is kong's view of a word: a struct with one member a flag, and one a positional word that may come, so that
@@ -160,22 +179,29 @@ func newGrammar(w *word.Word, words int) *grammar {
 		if f.Position != nil || f.Secret {
 			continue
 		}
-		isSwitch := f.Form == word.Boolean && !f.List
-		g.flag(f.Flag, f.Short, f.Aliases, isSwitch)
+		kind := valueType
+		if f.Form == word.Boolean && !f.List {
+			kind = toggleType
+		}
+		g.flag(f.Flag, f.Short, f.Aliases, kind)
 		if f.Negatable {
-			g.flag("no-"+f.Flag, "", nil, true)
+			g.flag("no-"+f.Flag, "", nil, negationType)
 		}
 	}
 	for _, o := range append(word.OptionsOf(w), word.GlobalOptions()...) {
-		g.flag(o.Flag, o.Short, nil, o.Placeholder == "")
+		kind := valueType
+		if o.Placeholder == "" {
+			kind = toggleType
+		}
+		g.flag(o.Flag, o.Short, nil, kind)
 	}
 	for range words {
-		g.add(reflect.TypeFor[value](), `arg:"" optional:"" name:"w`+strconv.Itoa(len(g.fields))+`"`, "")
+		g.add(valueType, `arg:"" optional:"" name:"w`+strconv.Itoa(len(g.fields))+`"`, "")
 	}
 	return g
 }
 
-func (g *grammar) flag(name, short string, aliases []string, isSwitch bool) {
+func (g *grammar) flag(name, short string, aliases []string, kind reflect.Type) {
 	tag := `name:` + strconv.Quote(name)
 	if short != "" {
 		tag += ` short:` + strconv.Quote(short)
@@ -183,11 +209,7 @@ func (g *grammar) flag(name, short string, aliases []string, isSwitch bool) {
 	if len(aliases) > 0 {
 		tag += ` aliases:` + strconv.Quote(strings.Join(aliases, ","))
 	}
-	t := reflect.TypeFor[value]()
-	if isSwitch {
-		t = reflect.TypeFor[toggle]()
-	}
-	g.add(t, tag, name)
+	g.add(kind, tag, name)
 }
 
 func (g *grammar) add(t reflect.Type, tag, name string) {
@@ -220,6 +242,8 @@ func (g *grammar) run(args []string) (map[string][]string, *kernelcontract.Error
 			got = v.texts
 		case *toggle:
 			got = v.texts
+		case *negation:
+			got = v.texts
 		}
 		if got != nil {
 			texts[name] = append(texts[name], got...)
@@ -237,14 +261,10 @@ func lineOf(w *word.Word, texts map[string][]string) (*Line, *kernelcontract.Err
 			continue
 		}
 		got := slices.Clone(texts[f.Flag])
-		for _, text := range texts["no-"+f.Flag] {
-			if !f.Negatable {
-				break
+		if f.Negatable {
+			for range texts["no-"+f.Flag] {
+				got = append(got, "false")
 			}
-			if text != "true" {
-				return nil, Usage("--no-%s takes no value", f.Flag)
-			}
-			got = append(got, "false")
 		}
 		if got != nil {
 			l.Flags[f.Name] = got
@@ -282,8 +302,8 @@ func lineOf(w *word.Word, texts map[string][]string) (*Line, *kernelcontract.Err
 		return b
 	}
 	l.JSON, l.NoColor, l.Insecure, l.Server = toggle("json"), toggle("no-color"), toggle("insecure"), text("server")
-	toggle("help") // who says that it is on does not come here
-	toggle("version")
+	l.Help = toggle("help")
+	toggle("version") // is answered before, unless it is no switch
 	if w.Has(word.OptionInput) {
 		l.Input = one(word.OptionInput)
 	}

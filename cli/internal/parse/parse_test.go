@@ -104,6 +104,12 @@ func TestParse(t *testing.T) {
 		is.Equal(l.Timeout, 1500*time.Millisecond)
 		is.Equal(*l.Input, "{}")
 	})
+	t.Run("help among grouped switches", func(t *testing.T) {
+		is := is.New(t)
+		l, err := parse.Parse(w, []string{"-lh"})
+		is.True(err == nil)
+		is.True(l.Help)
+	})
 	t.Run("thousands of words", func(t *testing.T) {
 		is := is.New(t)
 		l, err := parse.Parse(w, append(strings.Fields(strings.Repeat("x ", 3000)), "--loud", "y"))
@@ -123,7 +129,10 @@ func TestParseErrors(t *testing.T) {
 		{"token", "--token x", "a token never travels on the command line"},
 		{"missing value", "--text", "--text"},
 		{"flag for a value", "--text --loud", "--text"},
-		{"negation with a value", "--no-polite=false", "--no-polite takes no value"},
+		{"negation with a value", "--no-polite=false", "--no-polite: takes no value"},
+		{"negation with true", "--no-polite=true", "--no-polite: takes no value"},
+		{"help that is no switch", "--help=hello", `--help: "hello" is not true or false`},
+		{"version that is no switch", "--version=2", `--version: "2" is not true or false`},
 		{"single option repeated", "--since 1 --since 2", "--since is given 2 times"},
 		{"switch repeated", "--json --json", "--json is given 2 times"},
 		{"bad timeout", "--timeout soon", `--timeout: "soon" is not a number of seconds above 0`},
