@@ -10,6 +10,7 @@ type CallInfo struct {
 	Principal Principal  // who calls
 	Client    ClientInfo // what the client says of itself
 	Context   Context    // where the caller works
+	Depth     int        // 1 for a call from outside, one more for each plugin that calls another for it
 }
 
 type callKey struct{}

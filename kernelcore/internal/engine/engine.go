@@ -125,8 +125,6 @@ func unavailable(format string, args ...any) *kernelcontract.Error {
 	return err
 }
 
-type nestingKey struct{}
-
 // begin fills what the request leaves open and returns the context of the call.
 func (e *Engine) begin(ctx context.Context, r *Request) (context.Context, *kernelcontract.CallInfo, *kernelcontract.Error) {
 	if r.CallID == "" {
@@ -135,14 +133,14 @@ func (e *Engine) begin(ctx context.Context, r *Request) (context.Context, *kerne
 	if r.Deadline.IsZero() {
 		r.Deadline = time.Now().Add(r.Method.Def.Budget())
 	}
-	depth, _ := ctx.Value(nestingKey{}).(int)
+	depth := kernelcontract.CallFrom(ctx).Depth
 	if depth >= MaxNesting {
 		return nil, nil, kernelcontract.Internal.Errorf("%s was called %d plugins deep: they call each other in a circle", r.Method.Def.Ref(), depth)
 	}
 	info := &kernelcontract.CallInfo{
 		ID: r.CallID, Ref: r.Method.Def.Ref(), Since: r.Since, Principal: r.Principal, Client: r.Client, Context: r.Context,
+		Depth: depth + 1,
 	}
-	ctx = context.WithValue(ctx, nestingKey{}, depth+1)
 	return kernelcontract.WithCall(ctx, info), info, nil
 }
 
