@@ -51,15 +51,6 @@ type composition struct {
 	listProblems []error
 }
 
-func (c *composition) find(id string) *composed {
-	for _, p := range c.plugins {
-		if p.plugin.ID == id {
-			return p
-		}
-	}
-	return nil
-}
-
 // rowsBucket keeps by plugin id what operators decided about it; a plugin without a row is enabled.
 const rowsBucket = "plugins"
 
