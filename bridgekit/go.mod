@@ -1,4 +1,3 @@
 module github.com/bb-kernel/bb/bridgekit
 
 go 1.25.0
-
