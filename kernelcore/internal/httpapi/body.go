@@ -23,7 +23,7 @@ func (x *exchange) body() (ok bool) {
 	raw, err := x.readBody()
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		x.w.Header().Set("Connection", "close")
+		x.hangUp()
 		x.failCall(kernelcontract.Timeout.Errorf("the body of %s did not arrive within its deadline", x.method.Def.Ref()))
 		return false
 	case errors.Is(err, errTooLarge) || errors.As(err, new(*http.MaxBytesError)):
@@ -31,11 +31,11 @@ func (x *exchange) body() (ok bool) {
 		x.refuseCall(tooLarge())
 		return false
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || x.r.Context().Err() != nil:
-		x.w.Header().Set("Connection", "close")
+		x.hangUp()
 		x.failCall(kernelcontract.Cancelled.Errorf("the body of %s broke off: %w", x.method.Def.Ref(), err))
 		return false
 	case err != nil:
-		x.w.Header().Set("Connection", "close")
+		x.hangUp()
 		x.failCall(kernelcontract.InvalidInput.Errorf("the body cannot be read: %s", err))
 		return false
 	}
@@ -117,6 +117,15 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
+// hangUp lets the connection end after the answer, since what the client still sends of the body would be taken for its
+// next request. HTTP/2 ends the request alone: there the header would end all others of the connection, and this answer
+// with them.
+func (x *exchange) hangUp() {
+	if x.r.ProtoMajor == 1 {
+		x.w.Header().Set("Connection", "close")
+	}
+}
+
 // discard reads what the client still sends of a body that nobody wants, so that it gets to the answer, and lets the
 // connection end after it.
 func (x *exchange) discard() {
@@ -124,7 +133,7 @@ func (x *exchange) discard() {
 		return
 	}
 	x.unread = false
-	x.w.Header().Set("Connection", "close")
+	x.hangUp()
 	if strings.EqualFold(x.r.Header.Get("Expect"), "100-continue") {
 		return // it waits for the answer and sends nothing
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,39 @@ func TestRefusalReachesAClientThatStillWrites(t *testing.T) {
 			is.NoErr(err)
 			_, err = r.ReadByte()
 			is.Equal(err, io.EOF) // closed, not reset
+		})
+	}
+}
+
+// TestRefusalOverHTTP2EndsNothingElse refuses bodies that are larger than what is discarded: each answer is whole, and the
+// connection carries what comes after.
+func TestRefusalOverHTTP2EndsNothingElse(t *testing.T) {
+	s := start(t, setup{http2: true})
+	is.New(t).Equal(s.do(request{path: things + "greet?name=bb"}).status, 200)
+	for name, tt := range map[string]struct {
+		path, authorization string
+		status              int
+	}{
+		"no principal":  {"count", "Bearer bbt_wrong", 401},
+		"unknown route": {"nothing", "", 404},
+		"too large":     {"count", "", 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			reused := false
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
+			r := request{method: "POST", path: things + tt.path, body: strings.Repeat("x", 8<<20), header: map[string]string{"Authorization": tt.authorization}}
+			for range 2 {
+				resp, err := s.Client().Do(s.request(ctx, r))
+				is.NoErr(err)
+				is.Equal(resp.ProtoMajor, 2)
+				is.Equal(resp.StatusCode, tt.status)
+				is.True(reused)
+				body, err := io.ReadAll(resp.Body)
+				is.NoErr(err)
+				is.NoErr(resp.Body.Close())
+				is.True(answer{body: string(body)}.failure(t).Error.Code != "")
+			}
 		})
 	}
 }

@@ -254,6 +254,7 @@ type setup struct {
 	options    func(*httpapi.Options)
 	wrap       func(http.Handler) http.Handler
 	server     func(*http.Server)
+	http2      bool
 }
 
 func start(t testing.TB, s setup) *server {
@@ -285,7 +286,11 @@ func start(t testing.TB, s setup) *server {
 	if s.server != nil {
 		s.server(srv.Config)
 	}
-	srv.Start()
+	if srv.EnableHTTP2 = s.http2; s.http2 {
+		srv.StartTLS()
+	} else {
+		srv.Start()
+	}
 	t.Cleanup(func() {
 		close(p.release)
 		srv.CloseClientConnections()
