@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcontract/word"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
@@ -196,11 +197,16 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 }
 
 // install makes plugins the current composition: one pointer is swapped, then the instances that are gone are retired
-// in the background. k.mu is held.
+// in the background. When the store refuses, the new ones are. k.mu is held.
 func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []error) error {
-	old := k.current.Load()
+	var running []*composed
+	var carry *engine.Catalog
+	if old := k.current.Load(); old != nil {
+		running, carry = old.plugins, old.catalog
+	}
 	generation, err := nextGeneration(ctx, k.store)
 	if err != nil {
+		k.retire(plugins, running)
 		return fmt.Errorf("the catalog's generation cannot be stored: %w", err)
 	}
 	next := &composition{plugins: plugins, listProblems: problems, problems: slices.Clone(problems)}
@@ -215,34 +221,40 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 			services = append(services, p.loaded.Services...)
 		}
 	}
+	next.problems = append(next.problems, k.lostSecrets(ctx)...)
 	tree, conflicts := word.BuildTree(services)
 	next.tree = tree
 	for _, c := range conflicts {
 		plugin, _, _ := strings.Cut(c.Claimant, "/")
 		next.problems = append(next.problems, &ProblemError{Plugin: plugin, Err: errors.New(c.String())})
 	}
-	var carry *engine.Catalog
-	if old != nil {
-		carry = old.catalog
-	}
 	next.catalog = engine.NewCatalog(generation, instances, carry)
 	k.current.Store(next)
 	k.engine.Swap(next.catalog)
-	k.retire(old, next)
+	k.retire(running, plugins)
 	k.checkInBackground(next.catalog)
 	return nil
 }
 
-// retire stops what old has and next has not.
-func (k *Kernel) retire(old, next *composition) {
-	if old == nil {
-		return
+// lostSecrets returns a problem for each secret that plugins would ask for in vain.
+func (k *Kernel) lostSecrets(ctx context.Context) []error {
+	problems, err := k.secrets().Unreadable(ctx)
+	if err != nil {
+		problems = append(problems, err)
 	}
+	for i, err := range problems {
+		problems[i] = &ProblemError{Plugin: kernelcontract.KernelID, Err: fmt.Errorf("%w: restore the key that sealed it, or set it again and reload", err)}
+	}
+	return problems
+}
+
+// retire stops in the background what from has and to has not.
+func (k *Kernel) retire(from, to []*composed) {
 	kept := map[*engine.Instance]bool{}
-	for _, p := range next.plugins {
+	for _, p := range to {
 		kept[p.instance] = true
 	}
-	for _, p := range old.plugins {
+	for _, p := range from {
 		if p.instance == nil || kept[p.instance] {
 			continue
 		}

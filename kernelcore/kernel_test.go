@@ -14,6 +14,7 @@ import (
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore"
+	"github.com/bb-kernel/bb/kernelcore/seal"
 	"github.com/bb-kernel/bb/kernelcore/store"
 	"github.com/bb-kernel/bb/pluginsdk"
 )
@@ -248,6 +249,31 @@ func TestWhatOperatorsDecideSurvivesARestart(t *testing.T) {
 	is.True(k.Generation() > generation) // it grows across restarts
 	_, err = e.say.Call(t.Context(), k.As(local), wordIn{"x"})
 	is.Equal(kernelcontract.CodeOf(err), kernelcontract.NotFound) // still disabled
+}
+
+// TestLostKeyOfTheSecretsIsAProblem starts a kernel on secrets that another key sealed: it runs and names each of them,
+// until it is set again.
+func TestLostKeyOfTheSecretsIsAProblem(t *testing.T) {
+	is := is.New(t)
+	s := keepOpen{store.Memory()}
+	k := start(t, kernelcore.Options{Store: s, Box: seal.Memory()})
+	set := func(name string) {
+		is.NoErr(k.As(local).Call(t.Context(), "kernel/secret.set", map[string]string{"name": name, "value": "hidden"}, nil))
+	}
+	set("first")
+	set("second")
+	is.Equal(k.Problems(), []error{})
+	is.NoErr(k.Close())
+
+	k = start(t, kernelcore.Options{Store: s, Box: seal.Memory()})
+	is.Equal(len(k.Problems()), 2)
+	for i, name := range []string{"first", "second"} {
+		is.True(errors.Is(k.Problems()[i], seal.ErrKey))
+		is.True(strings.HasPrefix(k.Problems()[i].Error(), "kernel: the secret "+name+" "))
+	}
+	set("first")
+	is.NoErr(k.Reload(t.Context(), ""))
+	is.Equal(len(k.Problems()), 1)
 }
 
 // keepOpen is a store that outlives a kernel.

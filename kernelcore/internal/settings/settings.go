@@ -113,6 +113,17 @@ func (s Secrets) List(ctx context.Context) ([]Secret, error) {
 	return list, err
 }
 
+// Unreadable returns what is wrong with each secret that cannot be opened: sealed with a key that is lost, or damaged.
+func (s Secrets) Unreadable(ctx context.Context) (problems []error, err error) {
+	list, err := s.List(ctx)
+	for _, secret := range list {
+		if _, _, err := s.Get(ctx, secret.Name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems, err
+}
+
 func get(ctx context.Context, s store.Store, bucket, key string) (value []byte, ok bool, err error) {
 	err = s.View(ctx, func(tx store.Tx) error {
 		v, err := tx.Get(bucket, key)
