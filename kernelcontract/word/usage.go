@@ -206,10 +206,13 @@ func Help(w *Word) string {
 	return b.String()
 }
 
-// CommandLine returns the command that calls w with the input, quoted for a POSIX shell. What words cannot say is given
-// as --input.
+// CommandLine returns the command that calls w with the input, quoted for a POSIX shell: what the defaults say is left
+// out, and what words cannot say is given as --input.
 func CommandLine(w *Word, input json.RawMessage) string {
-	args, ok := Words(w, input)
+	args, ok := Words(w, withoutDefaults(w, input))
+	if !ok {
+		args, ok = Words(w, input)
+	}
 	if !ok {
 		args = []string{"--" + OptionInput, string(input)}
 	}
@@ -218,6 +221,26 @@ func CommandLine(w *Word, input json.RawMessage) string {
 		parts = append(parts, quote(a))
 	}
 	return strings.Join(parts, " ")
+}
+
+// withoutDefaults drops the members that the server fills in alike.
+func withoutDefaults(w *Word, input json.RawMessage) json.RawMessage {
+	members, err := decodeObject(input)
+	if err != nil {
+		return input
+	}
+	out := []byte{'{'}
+	for _, m := range members {
+		if f := w.Field(m.name); f != nil && f.Default != nil && f.Ambient == "" && sameJSON(f.Default, m.raw) {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, _ := json.Marshal(m.name) // a string always encodes
+		out = append(append(append(out, name...), ':'), m.raw...)
+	}
+	return append(out, '}')
 }
 
 // quote quotes a word for a POSIX shell when it must be.

@@ -310,6 +310,26 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestCommandLineLeavesDefaultsOut(t *testing.T) {
+	type in struct {
+		A     string  `json:"a,omitempty" default:"x"`
+		B     string  `json:"b,omitempty"`
+		Note  *string `json:"note" default:"null"`
+		Count int     `json:"count,omitempty" default:"5"`
+		Where string  `json:"where,omitempty" default:"/"`
+	}
+	w := of(t, &kernelcontract.Query[in, kernelcontract.None]{Ref: "demo/svc.go", Summary: "Go", CLI: kernelcontract.CLI{Args: []string{"a", "b"}},
+		Ambient: map[string]kernelcontract.ContextKey{"where": kernelcontract.CWD}})
+	for _, c := range []struct{ rule, input, want string }{
+		{"a null string too", `{"a":"y","note":null,"count":5}`, "bb svc go y"},
+		{"a positional before another is kept", `{"a":"x","b":"z","count":5.0}`, "bb svc go --count=5.0 x z"},
+		{"what the context would fill is kept", `{"where":"/"}`, "bb svc go --where=/"},
+		{"what words cannot say is whole", `{"a":"x","note":null,"b":"z"}`, `bb svc go --input '{"a":"x","note":null,"b":"z"}'`},
+	} {
+		t.Run(c.rule, func(t *testing.T) { is.New(t).Equal(word.CommandLine(w, json.RawMessage(c.input)), c.want) })
+	}
+}
+
 func ExampleUsageLine() {
 	service := &kernelcontract.Service{ID: "demo/greeter", Summary: "Greets", Group: []string{"hello"}, Methods: []kernelcontract.Method{
 		&kernelcontract.Query[greetInput, kernelcontract.None]{Ref: "demo/greeter.greet", Summary: "Greet", CLI: kernelcontract.CLI{Args: []string{"name"}}},
@@ -326,7 +346,9 @@ func ExampleUsageLine() {
 	}
 	fmt.Println(word.UsageLine(w))
 	fmt.Println(word.CommandLine(w, json.RawMessage(`{"name":"Ada Lovelace","salutation":"Hi"}`)))
+	fmt.Println(word.CommandLine(w, json.RawMessage(`{"name":"Ada","salutation":"Hello"}`)))
 	// Output:
 	// bb hello greet <name> [--salutation <string>]
 	// bb hello greet --salutation=Hi 'Ada Lovelace'
+	// bb hello greet Ada
 }
