@@ -84,8 +84,7 @@ type Kernel struct {
 }
 
 // New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error;
-// the error is that of the store, which stays open then, or lists what
-// is wrong with the options.
+// the error is that of the store, which stays open then, or lists what is wrong with the options.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now()}
 	if k.log == nil {
@@ -98,11 +97,16 @@ func New(o Options) (*Kernel, error) {
 		k.box = seal.Memory()
 	}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
-	k.engine = engine.New(engine.Options{Log: k.log, Development: o.Development, OnCall: o.OnCall, OnProblem: k.faults.add})
+	k.engine = engine.New(engine.Options{
+		Log: k.log, Development: o.Development, OnCall: o.OnCall, OnProblem: k.faults.add, ResolveHost: k.resolveHost,
+	})
 	if err := k.open(); err != nil {
 		k.cancel()
+		ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+		defer cancel()
+		err = errors.Join(err, k.awaitWork(ctx))
 		k.engine.Stop()
-		return nil, fmt.Errorf("kernelcore: %w", errors.Join(err, k.closeBooks(context.Background())))
+		return nil, fmt.Errorf("kernelcore: %w", errors.Join(err, k.closeBooks(ctx)))
 	}
 	return k, nil
 }
@@ -127,6 +131,14 @@ func (k *Kernel) open() (err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.compose(k.ctx)
+}
+
+// resolveHost returns the id of an enrolled host by its id or name.
+func (k *Kernel) resolveHost(idOrName string) string {
+	if h, err := k.hosts.Resolve(idOrName); err == nil {
+		return h.ID
+	}
+	return idOrName
 }
 
 // closeBooks writes what the credentials remember and stops them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
@@ -80,10 +81,16 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 }
 
 // Reload gives plugins a new life: their Setup runs again and one swap puts them into the catalog. id "" means every
-// enabled plugin. One that cannot be loaded keeps its old life, and the error says why.
+// enabled plugin. One that cannot be loaded keeps its old life, and the error says why; the others are renewed. One that
+// had failed before stays listed as failed.
 func (k *Kernel) Reload(ctx context.Context, id string) error {
 	if id != "" {
-		return k.change(ctx, id, func(p *composed, offered map[string]bool) error { return k.renew(ctx, p, offered) })
+		return k.change(ctx, id, func(p *composed, offered map[string]bool) error {
+			if err := k.renew(ctx, p, offered); err != nil {
+				return err
+			}
+			return nil
+		})
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,26 +100,35 @@ func (k *Kernel) Reload(ctx context.Context, id string) error {
 	old := k.current.Load()
 	plugins := cloneRow(old.plugins)
 	offered := k.offeredBy(plugins)
+	var failures []string
 	for _, p := range plugins {
 		if p.state != manifest.Ready && p.state != manifest.Failed {
 			continue
 		}
 		if err := k.renew(ctx, p, offered); err != nil {
-			return err
+			failures = append(failures, err.Message)
+			continue
 		}
+		k.faults.forget(p.plugin.ID)
 	}
-	return k.install(ctx, plugins, old.listProblems)
+	if err := k.install(ctx, plugins, old.listProblems); err != nil {
+		return err
+	}
+	if len(failures) > 0 {
+		return kernelcontract.Precondition.Errorf("%s", strings.Join(failures, "; "))
+	}
+	return nil
 }
 
 // renew loads p again. When that fails and p was ready, p stays as it was.
-func (k *Kernel) renew(ctx context.Context, p *composed, offered map[string]bool) error {
+func (k *Kernel) renew(ctx context.Context, p *composed, offered map[string]bool) *kernelcontract.Error {
 	if p.state == manifest.Disabled || p.state == manifest.Removed {
 		return kernelcontract.Conflict.Errorf("the plugin %s is %s: enable it with `bb plugin enable %s`", p.plugin.ID, p.state, p.plugin.ID)
 	}
 	next := &composed{plugin: p.plugin}
 	k.load(ctx, next, offered)
 	if next.state == manifest.Failed && p.state == manifest.Ready {
-		return kernelcontract.Precondition.Errorf("the plugin keeps running as it was, because its new life failed: %s", next.err)
+		return kernelcontract.Precondition.Errorf("the plugin %s keeps running as it was, because its new life failed: %s", p.plugin.ID, next.err)
 	}
 	*p = *next
 	return nil
@@ -142,7 +158,7 @@ func (k *Kernel) change(ctx context.Context, id string, fn func(p *composed, off
 		return err
 	}
 	if err := plugins[i].err; err != nil {
-		return kernelcontract.Precondition.Errorf("the plugin is enabled and does not load: %s", err)
+		return kernelcontract.Precondition.Errorf("the plugin %s is enabled and does not load: %s", id, err)
 	}
 	return nil
 }

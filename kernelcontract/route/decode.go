@@ -2,7 +2,6 @@ package route
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -40,7 +39,8 @@ const (
 // Decode reads a query string as a method's input, a JSON object with its members in schema order, and as the
 // transport's own parameters. The values are those that the schema's types admit as text; whether they fit the rest of
 // the schema is for the validator to say. A mutation has its input in the body, and so no parameters but RawParam; in
-// may be nil then. Issues are complete, unrecognized keys first, then in schema order; with any the input is nil.
+// may be nil then. There are at most MaxIssues issues, unrecognized keys first, then in schema order; with any the input
+// is nil, and Issues adds what the validator has to say.
 func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.RawMessage, Transport, []schema.Issue) {
 	if rawQuery == "" {
 		return json.RawMessage("{}"), Transport{}, nil
@@ -59,11 +59,14 @@ func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.
 		raw = d.fields(len(rawQuery))
 	}
 	if len(d.unknown)+len(d.issues) > 0 {
-		slices.SortFunc(d.unknown, func(a, b schema.Issue) int { return strings.Compare(a.Path[0].(string), b.Path[0].(string)) })
-		return nil, t, append(d.unknown, d.issues...)
+		return nil, t, d.report()
 	}
 	return raw, t, nil
 }
+
+// MaxIssues bounds the issues of a query string, as the validator bounds those of a value: the first hundred say what
+// kind of mistake it is, and thousands of short parameters fit into a URL.
+const MaxIssues = 100
 
 type decoder struct {
 	in   *schema.Schema
@@ -74,9 +77,14 @@ type decoder struct {
 	n       int
 	unknown []schema.Issue
 	issues  []schema.Issue
+	cut     bool // there are issues beyond MaxIssues
 }
 
 func (d *decoder) add(code schema.IssueCode, message string, path ...any) {
+	if len(d.issues) == MaxIssues {
+		d.cut = true
+		return
+	}
 	d.issues = append(d.issues, schema.Issue{Path: path, Code: code, Message: message})
 }
 
@@ -148,6 +156,10 @@ func (d *decoder) unrecognized(key string) {
 		if d.unknown[i].Path[0] == key {
 			return
 		}
+	}
+	if len(d.unknown) == MaxIssues {
+		d.cut = true
+		return
 	}
 	message := "is not a parameter of this method"
 	if d.kind == kernelcontract.KindMutation {

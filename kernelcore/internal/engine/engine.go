@@ -27,6 +27,8 @@ type Options struct {
 	OnCall func(CallRecord)
 	// OnProblem is told of a plugin's fault that did not fail the call; nil: it is only logged.
 	OnProblem func(plugin string, err error)
+	// ResolveHost returns the id of a host that is named by id or name, and what is neither as it is; nil: names stay.
+	ResolveHost func(idOrName string) string
 }
 
 // Engine runs calls against the current catalog.

@@ -116,6 +116,59 @@ func TestPipelineFillsValidatesAndAnswers(t *testing.T) {
 	}
 }
 
+func TestHostsAreResolvedInAmbientFields(t *testing.T) {
+	for _, c := range []struct{ name, in, context, want string }{
+		{"a given name", `{"name":"bb","thread":"box"}`, "", `{"text":"Hello, bbH1"}`},
+		{"white space and order", "{ \"thread\" : \"box\" , \"name\":\"bb\" }", "", `{"text":"Hello, bbH1"}`},
+		{"escapes in a name", `{"name":"bb","thread":"b\u006fx"}`, "", `{"text":"Hello, bbH1"}`},
+		{"the context's", `{"name":"bb"}`, "box", `{"text":"Hello, bbH1"}`},
+		{"what is no host", `{"name":"box","thread":"other"}`, "", `{"text":"Hello, boxother"}`},
+		{"a field that is left out", `{"name":"box"}`, "", `{"text":"Hello, box"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture()
+			f.query.Ambient = map[string]kernelcontract.ContextKey{"thread": kernelcontract.HostID}
+			e := f.engine(t, engine.Options{ResolveHost: func(name string) string {
+				if name == "box" {
+					return "H1"
+				}
+				return name
+			}})
+			r := request(e, "query", c.in)
+			r.Context.HostID = c.context
+			res, err := e.Call(t.Context(), r)
+			is.True(err == nil)
+			is.Equal(string(res.JSON), c.want)
+		})
+	}
+}
+
+// badError panics when it is looked at.
+type badError struct{}
+
+func (badError) Error() string { panic("no text") }
+func (badError) Is(error) bool { panic("no identity") }
+func (badError) As(any) bool   { panic("no type") }
+
+func TestPluginsRecoverSwallowsNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture()
+	f.onFollow = func(context.Context, input) (iter.Seq2[output, error], error) {
+		return func(yield func(output, error) bool) {
+			defer func() { _ = recover() }()
+			yield(output{}, badError{})
+		}, nil
+	}
+	e := f.engine(t, engine.Options{})
+	s, err := e.Open(t.Context(), request(e, "follow", `{"name":"bb"}`))
+	is.True(err == nil)
+	last := <-s.Frames
+	is.True(last.Err != nil) // the stream fails: it does not look as if it had ended
+	is.Equal(last.Err.Code, kernelcontract.Internal)
+	s.Close(last.Err)
+}
+
 func TestAmbientFillLeavesBrokenInputToValidation(t *testing.T) {
 	for _, in := range []string{`[]`, `null`, `{"name":`, `{"name":"x"} x`, `"x"`, ``, `{}`, ` { } `} {
 		is := is.New(t)

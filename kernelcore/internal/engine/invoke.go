@@ -35,7 +35,7 @@ func (e *Engine) call(ctx context.Context, r *Request) (Result, *kernelcontract.
 	}
 	ctx, cancel := context.WithDeadline(ctx, r.Deadline)
 	defer cancel()
-	input, kerr := e.input(ctx, r)
+	input, kerr := e.input(r)
 	if kerr != nil {
 		return Result{}, kerr
 	}
@@ -84,8 +84,16 @@ func (e *Engine) enter(m *Method) (*Method, *kernelcontract.Error) {
 	}
 }
 
-// input returns the validated input with ambient fields and defaults filled.
-func (e *Engine) input(_ context.Context, r *Request) ([]byte, *kernelcontract.Error) {
+// Check returns what is wrong with the input of a request, as a call with it would answer.
+func (e *Engine) Check(r *Request) []kernelcontract.Issue {
+	if _, err := e.input(r); err != nil {
+		return err.Issues
+	}
+	return nil
+}
+
+// input returns the validated input with ambient fields and defaults filled and hosts named by their ids.
+func (e *Engine) input(r *Request) ([]byte, *kernelcontract.Error) {
 	raw := r.Input
 	if len(raw) == 0 {
 		raw = emptyObject
@@ -99,7 +107,7 @@ func (e *Engine) input(_ context.Context, r *Request) ([]byte, *kernelcontract.E
 	if len(issues) > 0 {
 		return nil, kernelcontract.InvalidIssues(issues)
 	}
-	return normalized, nil
+	return e.resolveHosts(normalized, r.Method.Def), nil
 }
 
 // run is the part of a call that executes plugins: guards, handler, encoding, rendering. Nothing panics out of it.

@@ -74,7 +74,7 @@ func (e *Engine) open(ctx context.Context, r *Request, start time.Time) (*Stream
 	if kerr != nil {
 		return nil, kerr
 	}
-	input, kerr := e.input(ctx, r)
+	input, kerr := e.input(r)
 	if kerr != nil {
 		return nil, kerr
 	}
@@ -138,11 +138,7 @@ func (e *Engine) produce(ctx context.Context, r *Request, m *Method, info *kerne
 		}
 	}()
 	for ev, err := range items {
-		if err != nil {
-			send(Frame{Err: e.handlerError(ctx, m, info.ID, err)})
-			return
-		}
-		f := e.frame(r, m, info, ev)
+		f := e.frame(ctx, r, m, info, ev, err)
 		if !send(f) || f.Err != nil {
 			return
 		}
@@ -166,14 +162,17 @@ func (e *Engine) sequence(ctx context.Context, m *Method, info *kernelcontract.C
 	return items, nil
 }
 
-// frame encodes an item. It contains the panics of the item's own methods, so that nothing panics through the plugin's
-// sequence, where a recover could swallow it.
-func (e *Engine) frame(r *Request, m *Method, info *kernelcontract.CallInfo, ev kernelcontract.Event[any]) (f Frame) {
+// frame encodes an item, or the error that ends the sequence. It contains the panics of their own methods, so that nothing
+// panics through the plugin's sequence, where a recover could swallow it.
+func (e *Engine) frame(ctx context.Context, r *Request, m *Method, info *kernelcontract.CallInfo, ev kernelcontract.Event[any], failure error) (f Frame) {
 	defer func() {
 		if p := recover(); p != nil {
 			f = Frame{Err: e.panicked(m, info.ID, p)}
 		}
 	}()
+	if failure != nil {
+		return Frame{Err: e.handlerError(ctx, m, info.ID, failure)}
+	}
 	raw, err := m.encodeOutput(ev.Item)
 	if err != nil {
 		return Frame{Err: e.pluginFault(m, info.ID, fmt.Errorf("an item does not encode: %w", err))}

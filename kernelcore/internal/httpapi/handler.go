@@ -5,6 +5,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -213,6 +214,10 @@ func (x *exchange) query() (t route.Transport, ok bool) {
 	}
 	input, t, issues := route.Decode(in, d.Kind, x.r.URL.RawQuery)
 	if len(issues) > 0 {
+		issues = route.Issues(in, d.Kind, x.r.URL.RawQuery, func(input json.RawMessage) []schema.Issue {
+			x.req.Input = input
+			return x.h.o.Engine.Check(&x.req)
+		})
 		x.refuseCall(kernelcontract.InvalidIssues(issues))
 		return t, false
 	}
