@@ -1,12 +1,11 @@
 package docs
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/route"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/word"
@@ -109,11 +108,7 @@ func (d MethodDoc) MarshalJSON() ([]byte, error) {
 	if p.Ambient == nil {
 		p.Ambient = map[string]kernelcontract.ContextKey{}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // usage lines are full of < and >
-	err := e.Encode(p)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return jsontext.Marshal(p) // usage lines are full of < and >
 }
 
 // JSONSchemaBytes is the schema of a MethodDoc: it holds schemas, which no schema of this project describes.

@@ -1,7 +1,6 @@
 package header
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // MaxContextValue bounds each value of x-bb-context, in bytes: the longest path that systems commonly take.
@@ -144,14 +144,12 @@ func FormatContext(c kernelcontract.Context) (string, error) {
 			return "", refuse(Context, "%s is not UTF-8", k)
 		}
 	}
-	var wide bytes.Buffer
-	e := json.NewEncoder(&wide)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(c); err != nil {
+	wide, err := jsontext.Marshal(c)
+	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	for _, r := range strings.TrimSuffix(wide.String(), "\n") {
+	for _, r := range string(wide) {
 		switch {
 		case r < 0x7f: // DEL is ASCII and no header may hold it
 			b.WriteRune(r)

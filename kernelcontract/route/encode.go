@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
 
@@ -29,7 +30,7 @@ func Encode(in *schema.Schema, input json.RawMessage) (string, error) {
 	}
 	var b strings.Builder
 	for i, m := range members {
-		if !encodeMember(&b, in, m) || given(members[:i], m.name) {
+		if !encodeMember(&b, in, m) || jsontext.Find(members, m.Name) < i {
 			var compact bytes.Buffer
 			if err := json.Compact(&compact, input); err != nil {
 				return "", fmt.Errorf("the input is not JSON: %w", err)
@@ -45,47 +46,21 @@ func Encode(in *schema.Schema, input json.RawMessage) (string, error) {
 	return b.String(), nil
 }
 
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-func given(members []member, name string) bool {
-	for i := range members {
-		if members[i].name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // membersOf reads the members of a JSON object in their order.
-func membersOf(input json.RawMessage) ([]member, error) {
-	if !json.Valid(input) {
-		return nil, errors.New("the input is not one JSON value")
-	}
-	d := json.NewDecoder(bytes.NewReader(input))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+func membersOf(input json.RawMessage) ([]jsontext.Member, error) {
+	members, err := jsontext.Members(input)
+	switch {
+	case errors.Is(err, jsontext.ErrNotObject):
 		return nil, errors.New("the input is not a JSON object")
-	}
-	var members []member
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: key.(string)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
+	case err != nil:
+		return nil, fmt.Errorf("the input is not one JSON value: %w", err)
 	}
 	return members, nil
 }
 
 // encodeMember appends a member's parameters; false when parameters cannot say it.
-func encodeMember(b *strings.Builder, root *schema.Schema, m member) bool {
-	p := root.Property(m.name)
+func encodeMember(b *strings.Builder, root *schema.Schema, m jsontext.Member) bool {
+	p := root.Property(m.Name)
 	if p == nil {
 		return false
 	}
@@ -95,20 +70,20 @@ func encodeMember(b *strings.Builder, root *schema.Schema, m member) bool {
 	}
 	f := formOf(s)
 	if f != asList {
-		text, ok := textOf(s, f, m.value)
+		text, ok := textOf(s, f, m.Raw)
 		if ok {
-			appendParam(b, m.name, text)
+			appendParam(b, m.Name, text)
 		}
 		return ok
 	}
-	if string(m.value) == "null" {
+	if string(m.Raw) == "null" {
 		if s.Nullable {
-			appendParam(b, m.name, "null")
+			appendParam(b, m.Name, "null")
 		}
 		return s.Nullable
 	}
 	var items []json.RawMessage
-	if json.Unmarshal(m.value, &items) != nil || len(items) == 0 {
+	if json.Unmarshal(m.Raw, &items) != nil || len(items) == 0 {
 		return false
 	}
 	item := itemOf(root, s)
@@ -126,7 +101,7 @@ func encodeMember(b *strings.Builder, root *schema.Schema, m member) bool {
 		return false // it would be read as no list
 	}
 	for _, text := range texts {
-		appendParam(b, m.name, text)
+		appendParam(b, m.Name, text)
 	}
 	return true
 }
@@ -155,9 +130,9 @@ func textOf(s *schema.Schema, f form, value json.RawMessage) (string, bool) {
 	}
 	switch f {
 	case asInteger:
-		return text, isInteger(text)
+		return text, jsontext.IsInteger(text)
 	case asNumber:
-		return text, isNumber(text)
+		return text, jsontext.IsNumber(text)
 	case asBoolean:
 		return text, text == "true" || text == "false"
 	}

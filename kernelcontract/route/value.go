@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
 
@@ -58,11 +59,11 @@ func appendValue(dst []byte, s *schema.Schema, f form, text string) ([]byte, *sc
 	case asText:
 		return appendString(dst, text), nil
 	case asInteger:
-		if !isInteger(text) {
+		if !jsontext.IsInteger(text) {
 			return dst, issue(schema.IssueInvalidType, "must be an integer in decimal digits")
 		}
 	case asNumber:
-		if !isNumber(text) {
+		if !jsontext.IsNumber(text) {
 			return dst, issue(schema.IssueInvalidType, "must be a number such as 2.5 or 1e3")
 		}
 	case asBoolean:
@@ -85,53 +86,6 @@ func appendValue(dst []byte, s *schema.Schema, f form, text string) ([]byte, *sc
 
 func issue(code schema.IssueCode, message string) *schema.Issue {
 	return &schema.Issue{Code: code, Message: message}
-}
-
-// isInteger reports whether s is -?(0|[1-9][0-9]*).
-func isInteger(s string) bool {
-	rest, ok := cutInteger(s)
-	return ok && rest == ""
-}
-
-// isNumber reports whether s is a JSON number.
-func isNumber(s string) bool {
-	s, ok := cutInteger(s)
-	if !ok {
-		return false
-	}
-	if s != "" && s[0] == '.' {
-		if s, ok = cutDigits(s[1:]); !ok {
-			return false
-		}
-	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = s[1:]
-		if s != "" && (s[0] == '+' || s[0] == '-') {
-			s = s[1:]
-		}
-		if s, ok = cutDigits(s); !ok {
-			return false
-		}
-	}
-	return s == ""
-}
-
-func cutInteger(s string) (rest string, ok bool) {
-	if s != "" && s[0] == '-' {
-		s = s[1:]
-	}
-	if s != "" && s[0] == '0' {
-		return s[1:], true
-	}
-	return cutDigits(s)
-}
-
-func cutDigits(s string) (rest string, ok bool) {
-	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		i++
-	}
-	return s[i:], i > 0
 }
 
 // appendString appends s, which is valid UTF-8, as a JSON string.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Bytes is a result that is a file rather than data. On the wire it is
@@ -30,7 +32,7 @@ type bytesWire struct {
 // MarshalJSON writes the three members, base64 padded.
 func (b Bytes) MarshalJSON() ([]byte, error) {
 	text := base64.StdEncoding.EncodeToString(b.Data)
-	return marshalPlain(bytesWire{Kind: bytesKind, MIMEType: &b.MIMEType, Base64: &text})
+	return jsontext.Marshal(bytesWire{Kind: bytesKind, MIMEType: &b.MIMEType, Base64: &text})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, strictly: every member is required and no other is allowed.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // maxSchemaDepth bounds the nesting of a schema that is read; derived schemas nest through Defs and stay far below.
@@ -38,7 +40,7 @@ func readSchema(raw []byte, depth int) (*Schema, error) {
 	var required []string
 	for _, m := range members {
 		if err := readKeyword(s, m, &required, depth); err != nil {
-			return nil, fmt.Errorf("%s: %w", shortName(m.name), err)
+			return nil, fmt.Errorf("%s: %w", shortName(m.Name), err)
 		}
 	}
 	for _, name := range required {
@@ -62,11 +64,11 @@ func shortName(name string) string {
 	return name
 }
 
-func readKeyword(s *Schema, m member, required *[]string, depth int) error {
-	switch m.name {
+func readKeyword(s *Schema, m jsontext.Member, required *[]string, depth int) error {
+	switch m.Name {
 	case "$schema":
 		var dialect string
-		if err := readText(m.raw, &dialect); err != nil {
+		if err := readText(m.Raw, &dialect); err != nil {
 			return err
 		}
 		if depth > 0 || dialect != Dialect {
@@ -74,18 +76,18 @@ func readKeyword(s *Schema, m member, required *[]string, depth int) error {
 		}
 		return nil
 	case "title":
-		return readText(m.raw, &s.Title)
+		return readText(m.Raw, &s.Title)
 	case "description":
-		return readText(m.raw, &s.Description)
+		return readText(m.Raw, &s.Description)
 	case "default":
-		return readLiteral(m.raw, &s.Default)
+		return readLiteral(m.Raw, &s.Default)
 	case "const":
-		return readLiteral(m.raw, &s.Const)
+		return readLiteral(m.Raw, &s.Const)
 	case "enum":
-		return readEnum(m.raw, s)
+		return readEnum(m.Raw, s)
 	case "$ref":
 		var ref string
-		if err := readText(m.raw, &ref); err != nil {
+		if err := readText(m.Raw, &ref); err != nil {
 			return err
 		}
 		name, ok := strings.CutPrefix(ref, refPrefix)
@@ -95,14 +97,14 @@ func readKeyword(s *Schema, m member, required *[]string, depth int) error {
 		s.Ref = name
 		return nil
 	case "type":
-		return readType(m.raw, s)
+		return readType(m.Raw, s)
 	case "anyOf":
-		return readNullable(s, m.raw, depth)
+		return readNullable(s, m.Raw, depth)
 	case "$defs":
 		if depth > 0 {
 			return errors.New("allowed at the root only")
 		}
-		return readDefs(s, m.raw)
+		return readDefs(s, m.Raw)
 	}
 	if known, err := objectKeyword(s, m, required, depth); known {
 		return err
@@ -116,56 +118,56 @@ func readKeyword(s *Schema, m member, required *[]string, depth int) error {
 	return errors.New("this keyword is not part of the subset")
 }
 
-func objectKeyword(s *Schema, m member, required *[]string, depth int) (bool, error) {
-	switch m.name {
+func objectKeyword(s *Schema, m jsontext.Member, required *[]string, depth int) (bool, error) {
+	switch m.Name {
 	case "properties":
-		members, err := readMembers(m.raw)
+		members, err := readMembers(m.Raw)
 		if err != nil {
 			return true, err
 		}
 		for _, p := range members {
-			sub, err := readSchema(p.raw, depth+1)
+			sub, err := readSchema(p.Raw, depth+1)
 			if err != nil {
-				return true, fmt.Errorf("%s: %w", shortName(p.name), err)
+				return true, fmt.Errorf("%s: %w", shortName(p.Name), err)
 			}
-			s.Properties = append(s.Properties, Property{Name: p.name, Schema: sub})
+			s.Properties = append(s.Properties, Property{Name: p.Name, Schema: sub})
 		}
 		return true, nil
 	case "required":
-		if err := json.Unmarshal(m.raw, required); err != nil || *required == nil {
+		if err := json.Unmarshal(m.Raw, required); err != nil || *required == nil {
 			return true, errors.New("must be an array of names")
 		}
 		return true, nil
 	case "additionalProperties":
-		if string(m.raw) == "false" {
+		if string(m.Raw) == "false" {
 			s.Strict = true
 			return true, nil
 		}
 		var err error
-		s.Values, err = readSchema(m.raw, depth+1)
+		s.Values, err = readSchema(m.Raw, depth+1)
 		return true, err
 	case "minProperties":
-		return true, readCount(m.raw, &s.MinProperties)
+		return true, readCount(m.Raw, &s.MinProperties)
 	case "maxProperties":
-		return true, readCount(m.raw, &s.MaxProperties)
+		return true, readCount(m.Raw, &s.MaxProperties)
 	}
 	return false, nil
 }
 
-func listKeyword(s *Schema, m member, depth int) (bool, error) {
-	switch m.name {
+func listKeyword(s *Schema, m jsontext.Member, depth int) (bool, error) {
+	switch m.Name {
 	case "items":
 		var err error
-		s.Items, err = readSchema(m.raw, depth+1)
+		s.Items, err = readSchema(m.Raw, depth+1)
 		return true, err
 	case "minItems":
-		return true, readCount(m.raw, &s.MinItems)
+		return true, readCount(m.Raw, &s.MinItems)
 	case "maxItems":
-		return true, readCount(m.raw, &s.MaxItems)
+		return true, readCount(m.Raw, &s.MaxItems)
 	case "uniqueItems":
-		return true, readBool(m.raw, &s.UniqueItems)
+		return true, readBool(m.Raw, &s.UniqueItems)
 	case "oneOf":
-		branches, err := readArray(m.raw)
+		branches, err := readArray(m.Raw)
 		if err != nil {
 			return true, err
 		}
@@ -181,40 +183,40 @@ func listKeyword(s *Schema, m member, depth int) (bool, error) {
 		}
 		return true, nil
 	case "discriminator":
-		members, err := readMembers(m.raw)
+		members, err := readMembers(m.Raw)
 		if err != nil {
 			return true, err
 		}
-		if len(members) != 1 || members[0].name != "propertyName" {
+		if len(members) != 1 || members[0].Name != "propertyName" {
 			return true, errors.New("must hold propertyName and nothing else")
 		}
-		return true, readText(members[0].raw, &s.Discriminator)
+		return true, readText(members[0].Raw, &s.Discriminator)
 	}
 	return false, nil
 }
 
-func scalarKeyword(s *Schema, m member) (bool, error) {
-	switch m.name {
+func scalarKeyword(s *Schema, m jsontext.Member) (bool, error) {
+	switch m.Name {
 	case "format":
-		return true, readText(m.raw, &s.Format)
+		return true, readText(m.Raw, &s.Format)
 	case "contentEncoding":
-		return true, readText(m.raw, &s.ContentEncoding)
+		return true, readText(m.Raw, &s.ContentEncoding)
 	case "pattern":
-		return true, readText(m.raw, &s.Pattern)
+		return true, readText(m.Raw, &s.Pattern)
 	case "minLength":
-		return true, readCount(m.raw, &s.MinLength)
+		return true, readCount(m.Raw, &s.MinLength)
 	case "maxLength":
-		return true, readCount(m.raw, &s.MaxLength)
+		return true, readCount(m.Raw, &s.MaxLength)
 	case "minimum":
-		return true, readNumber(m.raw, &s.Minimum)
+		return true, readNumber(m.Raw, &s.Minimum)
 	case "maximum":
-		return true, readNumber(m.raw, &s.Maximum)
+		return true, readNumber(m.Raw, &s.Maximum)
 	case "exclusiveMinimum":
-		return true, readNumber(m.raw, &s.ExclusiveMinimum)
+		return true, readNumber(m.Raw, &s.ExclusiveMinimum)
 	case "exclusiveMaximum":
-		return true, readNumber(m.raw, &s.ExclusiveMaximum)
+		return true, readNumber(m.Raw, &s.ExclusiveMaximum)
 	case "multipleOf":
-		return true, readNumber(m.raw, &s.MultipleOf)
+		return true, readNumber(m.Raw, &s.MultipleOf)
 	}
 	return false, nil
 }
@@ -286,14 +288,14 @@ func readDefs(s *Schema, raw []byte) error {
 		return err
 	}
 	for _, m := range members {
-		if m.name == "" || strings.ContainsAny(m.name, "/~%") {
-			return fmt.Errorf("%s is not a name", quoteShort(m.name))
+		if m.Name == "" || strings.ContainsAny(m.Name, "/~%") {
+			return fmt.Errorf("%s is not a name", quoteShort(m.Name))
 		}
-		d, err := readSchema(m.raw, 1)
+		d, err := readSchema(m.Raw, 1)
 		if err != nil {
-			return fmt.Errorf("%s: %w", shortName(m.name), err)
+			return fmt.Errorf("%s: %w", shortName(m.Name), err)
 		}
-		s.Defs = append(s.Defs, Def{Name: m.name, Schema: d})
+		s.Defs = append(s.Defs, Def{Name: m.Name, Schema: d})
 	}
 	if !slices.IsSortedFunc(s.Defs, func(x, y Def) int { return strings.Compare(x.Name, y.Name) }) {
 		return errors.New("must be sorted by name")
@@ -397,7 +399,7 @@ func readCount(raw []byte, dst **int) error {
 }
 
 func readNumber(raw []byte, dst *json.Number) error {
-	if !isNumber(string(raw)) {
+	if !jsontext.IsNumber(string(raw)) {
 		return errors.New("must be a number")
 	}
 	*dst = json.Number(raw)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Dialect is the URI of the JSON Schema version that documents are written in.
@@ -55,7 +57,7 @@ func (w *writer) key(name string) {
 }
 
 func (w *writer) string(s string) {
-	raw, err := marshalPlain(s)
+	raw, err := jsontext.Marshal(s)
 	if err != nil && w.err == nil {
 		w.err = err
 	}
@@ -80,7 +82,7 @@ func (w *writer) number(name string, n json.Number) {
 	if n == "" {
 		return
 	}
-	if !isNumber(string(n)) && w.err == nil {
+	if !jsontext.IsNumber(string(n)) && w.err == nil {
 		w.err = fmt.Errorf("schema: %s is %s, which is not a number", name, quoteShort(string(n)))
 	}
 	w.key(name)
@@ -240,7 +242,7 @@ func (w *writer) object(s *Schema) {
 		}
 		if required != nil {
 			w.key("required")
-			raw, err := marshalPlain(required)
+			raw, err := jsontext.Marshal(required)
 			if err != nil && w.err == nil {
 				w.err = err
 			}

@@ -1,9 +1,10 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Marshal encodes v as its schema demands: like encoding/json, with nil slices and maps as [] and {} where the field
@@ -33,25 +34,14 @@ func NewEncoder(t reflect.Type) *Encoder {
 func (e *Encoder) Marshal(v any) ([]byte, error) {
 	switch {
 	case v == nil || e.fill == nil && reflect.TypeOf(v) == e.t:
-		return marshalPlain(v)
+		return jsontext.Marshal(v)
 	case reflect.TypeOf(v) != e.t:
 		return Marshal(v)
 	}
 	if filled, changed := e.fill.apply(reflect.ValueOf(v), 0); changed {
 		v = filled.Interface()
 	}
-	return marshalPlain(v)
-}
-
-// marshalPlain is json.Marshal without HTML escaping.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes()[:b.Len()-1], nil // without the line feed
+	return jsontext.Marshal(v)
 }
 
 // maxFillDepth ends the search for nil slices in a cyclic value; encoding/json then reports the cycle.

@@ -3,6 +3,8 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Null is a value that may be null, without a pointer. The zero Null is null.
@@ -28,7 +30,7 @@ func (n Null[T]) MarshalJSON() ([]byte, error) {
 	if !n.Valid {
 		return []byte("null"), nil
 	}
-	return marshalPlain(n.Value)
+	return jsontext.Marshal(n.Value)
 }
 
 // UnmarshalJSON reads null or a value.

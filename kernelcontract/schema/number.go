@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // maxExponent bounds the exponents that are computed with; beyond it lies no float64.
@@ -16,7 +18,7 @@ const maxNumberText = 400
 // rational returns the exact value of a JSON number; ok is false for text that is none, or one beyond every Go number.
 func rational(n json.Number) (*big.Rat, bool) {
 	s := string(n)
-	if len(s) > maxNumberText || !isNumber(s) {
+	if len(s) > maxNumberText || !jsontext.IsNumber(s) {
 		return nil, false
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
@@ -25,9 +27,4 @@ func rational(n json.Number) (*big.Rat, bool) {
 		}
 	}
 	return new(big.Rat).SetString(s)
-}
-
-// isNumber reports whether s is a number in the grammar of JSON.
-func isNumber(s string) bool {
-	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && json.Valid([]byte(s)) && !strings.ContainsAny(s, " \t\r\n")
 }

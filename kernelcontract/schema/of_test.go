@@ -379,18 +379,6 @@ type panicky string
 
 func (panicky) Enum() []any { panic("out of order") }
 
-func TestCacheDerivesOnce(t *testing.T) {
-	is := is.New(t)
-	var c schema.Cache
-	first, err := c.Of(reflect.TypeFor[point]())
-	is.NoErr(err)
-	second, err := c.Of(reflect.TypeFor[point]())
-	is.NoErr(err)
-	is.True(first == second) // one and the same schema
-	_, err = c.Of(reflect.TypeFor[chan int]())
-	is.True(err != nil)
-}
-
 func TestIsBytes(t *testing.T) {
 	is := is.New(t)
 	for _, goType := range []reflect.Type{reflect.TypeFor[schema.Bytes](), reflect.TypeFor[*schema.Bytes]()} {
@@ -409,12 +397,24 @@ func TestIsBytes(t *testing.T) {
 	is.True(!(*schema.Schema)(nil).IsBytes())
 }
 
-func TestWidthBound(t *testing.T) {
+// The values of an enum say more than the width of its Go type; a bound of the author's own stays.
+func TestEnumHidesTheWidth(t *testing.T) {
 	is := is.New(t)
-	is.True(schema.WidthBound("255"))
-	is.True(schema.WidthBound("-9223372036854775808"))
-	is.True(!schema.WidthBound("100"))
-	is.True(!schema.WidthBound(""))
+	s, err := schema.Of(reflect.TypeFor[struct {
+		Narrow int8   `json:"narrow" enum:"1,2"`
+		Wide   uint64 `json:"wide" enum:"1,2"`
+		Own    int    `json:"own" enum:"1,2" minimum:"1" maximum:"100"`
+		Plain  int8   `json:"plain"`
+	}]())
+	is.NoErr(err)
+	bounds := func(name string) [2]json.Number {
+		p := s.Property(name).Schema
+		return [2]json.Number{p.Minimum, p.Maximum}
+	}
+	is.Equal(bounds("narrow"), [2]json.Number{})
+	is.Equal(bounds("wide"), [2]json.Number{})
+	is.Equal(bounds("own"), [2]json.Number{"1", "100"})
+	is.Equal(bounds("plain"), [2]json.Number{"-128", "127"})
 }
 
 func BenchmarkOf(b *testing.B) {

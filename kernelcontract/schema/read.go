@@ -1,60 +1,25 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
-// member is one member of a JSON object, in the order of the text.
-type member struct {
-	name string
-	raw  json.RawMessage
-}
-
 // readMembers splits a JSON object into its members. A repeated name and bytes after the object are errors.
-func readMembers(raw []byte) ([]member, error) {
-	members, err := splitMembers(raw)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errors.New("the JSON text ends early")
-	}
-	return members, err
-}
-
-func splitMembers(raw []byte) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	t, err := d.Token()
+func readMembers(raw []byte) ([]jsontext.Member, error) {
+	members, err := jsontext.Members(raw)
 	if err != nil {
 		return nil, err
 	}
-	if t != json.Delim('{') {
-		return nil, errors.New("must be an object")
-	}
-	var members []member
-	seen := map[string]bool{}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, err
+	seen := make(map[string]bool, len(members))
+	for i := range members {
+		name := members[i].Name
+		if seen[name] {
+			return nil, fmt.Errorf("%s is given twice", quoteShort(name))
 		}
-		m := member{name: t.(string)}
-		if seen[m.name] {
-			return nil, fmt.Errorf("%s is given twice", quoteShort(m.name))
-		}
-		seen[m.name] = true
-		if err := d.Decode(&m.raw); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	if rest := bytes.TrimSpace(raw[d.InputOffset():]); len(rest) > 0 {
-		return nil, errors.New("there are bytes after the object")
+		seen[name] = true
 	}
 	return members, nil
 }

@@ -12,12 +12,14 @@ import (
 	"strings"
 
 	"github.com/swaggest/jsonschema-go"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Of derives the schema of a Go type (docs/spec/schemas.md says how). The schema is strict, keeps the order of the
 // fields and is complete in itself: recursive types and structs that are used more than once are in its Defs.
 // The error is a *TypeError that lists every problem with the path of its field. Of takes about a millisecond: keep
-// the result, for instance in a Cache.
+// the result.
 func Of(t reflect.Type) (s *Schema, err error) {
 	if t == nil {
 		return &Schema{}, nil
@@ -230,9 +232,8 @@ func intRange(t reflect.Type) (lowest, highest json.Number) {
 	return json.Number(strconv.FormatInt(math.MinInt64>>shift, 10)), json.Number(strconv.FormatInt(math.MaxInt64>>shift, 10))
 }
 
-// WidthBound reports whether n is the limit of a Go integer type. Such a bound says only which type the field has;
-// texts for people leave it out.
-func WidthBound(n json.Number) bool {
+// widthBound reports whether n is the limit of a Go integer type. Such a bound says only which type the field has.
+func widthBound(n json.Number) bool {
 	switch n {
 	case "-128", "127", "255", "-32768", "32767", "65535", "-2147483648", "2147483647", "4294967295",
 		"-9223372036854775808", "9223372036854775807", "18446744073709551615":
@@ -259,7 +260,7 @@ func (b *builder) named(t reflect.Type, s *Schema, path []string) {
 		s.Description = *js.Description
 	}
 	for _, v := range js.Enum {
-		raw, err := marshalPlain(v)
+		raw, err := jsontext.Marshal(v)
 		if err != nil || !fitsType(raw, s.Type) {
 			b.problem(path, fmt.Sprintf("Enum of %s lists %s, which is not of type %s", t, quoteShort(fmt.Sprint(v)), s.Type))
 			continue
@@ -509,7 +510,7 @@ func (b *builder) union(t reflect.Type, path []string) *Schema {
 		if branch.Property(s.Discriminator) != nil {
 			b.problem(at(path, name), "has a field named "+s.Discriminator+", which is the discriminator; leave it out of the struct")
 		}
-		kind, _ := marshalPlain(name)
+		kind, _ := jsontext.Marshal(name)
 		branch.Properties = append([]Property{{Name: s.Discriminator, Required: true, Schema: &Schema{Type: String, Const: kind}}}, branch.Properties...)
 		if d := f.Tag.Get("description"); d != "" {
 			branch.Description = d

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // The tags that constrain a value, by the JSON type that they apply to.
@@ -84,10 +86,10 @@ func (b *builder) exactTags(f *fieldSchema) {
 	}
 	if s := f.schema; s.Enum != nil || s.Const != nil {
 		// The listed values say more than the width of the type.
-		if WidthBound(s.Minimum) || s.Minimum == "0" {
+		if widthBound(s.Minimum) || s.Minimum == "0" {
 			s.Minimum = ""
 		}
-		if WidthBound(s.Maximum) {
+		if widthBound(s.Maximum) {
 			s.Maximum = ""
 		}
 	}
@@ -155,7 +157,7 @@ func (b *builder) enumTag(f *fieldSchema, kind Type, text string) []json.RawMess
 	if json.Unmarshal([]byte(text), &list) != nil {
 		for part := range strings.SplitSeq(text, ",") {
 			if kind == String {
-				raw, _ := marshalPlain(part)
+				raw, _ := jsontext.Marshal(part)
 				list = append(list, raw)
 			} else {
 				list = append(list, json.RawMessage(strings.TrimSpace(part)))
@@ -182,7 +184,7 @@ func (b *builder) literal(f *fieldSchema, kind Type, tag, text string) json.RawM
 		return json.RawMessage("null")
 	}
 	if kind == String {
-		raw, _ := marshalPlain(text)
+		raw, _ := jsontext.Marshal(text)
 		return raw
 	}
 	var compact bytes.Buffer
@@ -326,7 +328,7 @@ func fitsType(raw json.RawMessage, t Type) bool {
 	case Boolean:
 		return raw[0] == 't' || raw[0] == 'f'
 	case Number:
-		return isNumber(string(raw))
+		return jsontext.IsNumber(string(raw))
 	case Integer:
 		r, ok := rational(json.Number(raw))
 		return ok && r.IsInt()

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Variants is a struct that lists the members of a union: one exported field of a pointer-to-struct type each, with
@@ -44,7 +46,7 @@ func (u Union[V]) MarshalJSON() ([]byte, error) {
 		if f := v.Field(i); ok && f.Kind() == reflect.Pointer && !f.IsNil() {
 			set = append(set, name)
 			var err error
-			if body, err = marshalPlain(f.Interface()); err != nil {
+			if body, err = jsontext.Marshal(f.Interface()); err != nil {
 				return nil, err
 			}
 		}
@@ -55,7 +57,7 @@ func (u Union[V]) MarshalJSON() ([]byte, error) {
 	if len(body) < 2 || body[0] != '{' {
 		return nil, fmt.Errorf("union %s: the variant %s must encode as an object", v.Type(), set[0])
 	}
-	head, err := marshalPlain(map[string]string{u.Value.Discriminator(): set[0]})
+	head, err := jsontext.Marshal(map[string]string{u.Value.Discriminator(): set[0]})
 	if err != nil {
 		return nil, err
 	}
@@ -81,20 +83,20 @@ func (u *Union[V]) UnmarshalJSON(raw []byte) error {
 	var chosen *string
 	rest := []byte{'{'}
 	for _, m := range members {
-		if m.name == discriminator {
-			if err := json.Unmarshal(m.raw, &chosen); err != nil || chosen == nil {
+		if m.Name == discriminator {
+			if err := json.Unmarshal(m.Raw, &chosen); err != nil || chosen == nil {
 				return fmt.Errorf("union: %s must be a string", discriminator)
 			}
 			continue
 		}
-		key, err := marshalPlain(m.name)
+		key, err := jsontext.Marshal(m.Name)
 		if err != nil {
 			return err
 		}
 		if len(rest) > 1 {
 			rest = append(rest, ',')
 		}
-		rest = append(append(append(rest, key...), ':'), m.raw...)
+		rest = append(append(append(rest, key...), ':'), m.Raw...)
 	}
 	rest = append(rest, '}')
 	if chosen == nil {

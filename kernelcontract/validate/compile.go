@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
 
@@ -323,7 +324,7 @@ func (c *compiler) number(n *node, s *schema.Schema, place string) {
 		if text == "" {
 			return
 		}
-		if !isNumber(string(text)) {
+		if !jsontext.IsNumber(string(text)) {
 			c.problem(place, "the bound %q is not a number", text)
 			return
 		}
@@ -344,16 +345,6 @@ func (c *compiler) number(n *node, s *schema.Schema, place string) {
 	}
 	n.float32 = s.Type == schema.Number && s.Format == "float"
 	n.checked = n.constants != nil || n.lower != nil || n.upper != nil || n.multipleOf != nil
-}
-
-// isNumber reports whether s is a number in the grammar of JSON.
-func isNumber(s string) bool {
-	if s == "" || kindsOf(s[0]) != kindInteger|kindNumber {
-		return false
-	}
-	r := run{in: []byte(s)}
-	_, ok := r.literal()
-	return ok && r.pos == len(s)
 }
 
 func (c *compiler) union(n *node, s *schema.Schema, place string) {

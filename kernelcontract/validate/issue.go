@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bb-kernel/bb/kernelcontract/internal/near"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
 
@@ -217,7 +218,7 @@ func nearest(s string, names []string) string {
 		if len(n) > maxEcho {
 			continue
 		}
-		if d := distance(s, n); d < bestDistance && d < len(n) && d < len(s) {
+		if d := near.Distance(s, n, maxDistance); d < bestDistance && d < len(n) && d < len(s) {
 			best, bestDistance = n, d
 		}
 	}
@@ -230,25 +231,4 @@ func nearest(s string, names []string) string {
 		}
 	}
 	return ""
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -255,8 +255,9 @@ type decimal struct {
 	exp    int
 }
 
-// maxExp bounds exponents, so that sums of them do not overflow. Nothing beyond it is in any range.
-const maxExp = 1 << 40
+// maxExp bounds exponents, so that ten times one, or the sum of two, fits an int of 32 bits. Nothing beyond it is in any
+// range.
+const maxExp = 100_000_000
 
 // parseDecimal reads the text of a JSON number.
 func parseDecimal(text []byte) decimal {

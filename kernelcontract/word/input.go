@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
 
@@ -45,7 +46,7 @@ func Input(w *Word, v Values) (json.RawMessage, error) {
 		f := &w.Fields[i]
 		given, ok := c.given(f, texts, whole)
 		if !ok {
-			if _, inWhole := find(whole, f.Name); f.Required && !inWhole && f.Position == nil {
+			if f.Required && jsontext.Find(whole, f.Name) < 0 && f.Position == nil {
 				label := f.Label()
 				if f.Secret {
 					label = f.Name
@@ -110,11 +111,11 @@ func (c *coercion) issue(f *Field, code schema.IssueCode, format string, args ..
 }
 
 // whole returns the members of --input.
-func (c *coercion) whole() []member {
+func (c *coercion) whole() []jsontext.Member {
 	if c.v.Whole == nil {
 		return nil
 	}
-	fail := func(format string, args ...any) []member {
+	fail := func(format string, args ...any) []jsontext.Member {
 		c.issues = append(c.issues, schema.Issue{Code: schema.IssueInvalidJSON, Message: "--input: " + fmt.Sprintf(format, args...)})
 		return nil
 	}
@@ -133,12 +134,11 @@ func (c *coercion) whole() []member {
 
 // positionals assigns the words to the positional fields: required ones are served first, optional ones from the left with
 // what is left over, a variadic one gets the rest.
-func (c *coercion) positionals(w *Word, whole []member) map[string][]string {
+func (c *coercion) positionals(w *Word, whole []jsontext.Member) map[string][]string {
 	fields := w.Positionals()
 	needed := 0
 	optional := func(f *Field) bool {
-		_, inWhole := find(whole, f.Name)
-		return !f.Required || inWhole
+		return !f.Required || jsontext.Find(whole, f.Name) >= 0
 	}
 	for _, f := range fields {
 		if !optional(f) {
@@ -176,7 +176,7 @@ func (c *coercion) positionals(w *Word, whole []member) map[string][]string {
 }
 
 // given returns the texts of a field: from its words or its flag, else --self, else its variable.
-func (c *coercion) given(f *Field, texts map[string][]string, whole []member) ([]string, bool) {
+func (c *coercion) given(f *Field, texts map[string][]string, whole []jsontext.Member) ([]string, bool) {
 	if f.Position != nil {
 		if t, ok := texts[f.Name]; ok {
 			return t, true
@@ -192,7 +192,7 @@ func (c *coercion) given(f *Field, texts map[string][]string, whole []member) ([
 	if f.Ambient == kernelcontract.ThreadID && c.v.Self != "" {
 		return []string{c.v.Self}, true
 	}
-	if _, inWhole := find(whole, f.Name); f.Env != "" && c.v.Env != nil && !inWhole {
+	if f.Env != "" && c.v.Env != nil && jsontext.Find(whole, f.Name) < 0 {
 		if t, ok := c.v.Env(f.Env); ok && t != "" {
 			return []string{t}, true
 		}
@@ -201,8 +201,8 @@ func (c *coercion) given(f *Field, texts map[string][]string, whole []member) ([
 }
 
 // secret asks for a value that --input does not hold.
-func (c *coercion) secret(f *Field, whole []member) ([]string, bool) {
-	if _, inWhole := find(whole, f.Name); inWhole || c.v.Secret == nil {
+func (c *coercion) secret(f *Field, whole []jsontext.Member) ([]string, bool) {
+	if c.v.Secret == nil || jsontext.Find(whole, f.Name) >= 0 {
 		return nil, false
 	}
 	if len(c.issues) > 0 {
@@ -277,13 +277,13 @@ func (c *coercion) stringMap(f *Field, texts []string) (json.RawMessage, error) 
 	if len(texts) == 1 && texts[0] == "null" && f.Nullable {
 		return json.RawMessage("null"), nil
 	}
-	var members []member
+	var members []jsontext.Member
 	for _, t := range texts {
 		key, value, ok := strings.Cut(t, "=")
 		if !ok || key == "" {
 			return nil, invalidValue("%q is not key=value", t)
 		}
-		if _, twice := find(members, key); twice {
+		if jsontext.Find(members, key) >= 0 {
 			return nil, &problem{schema.IssueDuplicateKey, fmt.Sprintf("the key %q is given twice", key)}
 		}
 		raw, err := encodeString(value)
@@ -293,7 +293,7 @@ func (c *coercion) stringMap(f *Field, texts []string) (json.RawMessage, error) 
 		if !utf8.ValidString(key) {
 			return nil, invalidValue("the key %q is not UTF-8", key)
 		}
-		members = append(members, member{key, raw})
+		members = append(members, jsontext.Member{Name: key, Raw: raw})
 	}
 	return encodeObject(members), nil
 }
@@ -325,12 +325,12 @@ func (c *coercion) scalar(f *Field, text string) (json.RawMessage, error) {
 	case Choice:
 		return choice(f, text)
 	case Integer:
-		if !isNumber(text) {
+		if !jsontext.IsNumber(text) {
 			return nil, invalidType("%q is not an integer", text)
 		}
 		return json.RawMessage(text), nil
 	case Number:
-		if !isNumber(text) {
+		if !jsontext.IsNumber(text) {
 			return nil, invalidType("%q is not a number", text)
 		}
 		return json.RawMessage(text), nil
@@ -413,23 +413,11 @@ func duration(text string) (json.RawMessage, error) {
 	return encodeString(schema.Duration(d).String())
 }
 
-// isNumber reports whether text is a JSON number.
-func isNumber(text string) bool {
-	t := strings.TrimPrefix(text, "-")
-	return t != "" && t[0] >= '0' && t[0] <= '9' && json.Valid([]byte(text)) && !strings.ContainsAny(text, " \t\r\n")
-}
-
 func encodeString(s string) (json.RawMessage, error) {
 	if !utf8.ValidString(s) {
 		return nil, invalidValue("%q is not UTF-8", s)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return jsontext.Marshal(s)
 }
 
 func compact(text []byte) (json.RawMessage, error) {
@@ -446,81 +434,49 @@ func compact(text []byte) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// member is a member of an object whose order counts.
-type member struct {
-	name string
-	raw  json.RawMessage
-}
-
-func find(members []member, name string) (int, bool) {
-	for i := range members {
-		if members[i].name == name {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
 // set replaces the member of that name, or appends one; members is not changed.
-func set(members []member, name string, raw json.RawMessage) []member {
-	out := append(make([]member, 0, len(members)+1), members...)
-	if i, ok := find(out, name); ok {
-		out[i].raw = raw
+func set(members []jsontext.Member, name string, raw json.RawMessage) []jsontext.Member {
+	out := append(make([]jsontext.Member, 0, len(members)+1), members...)
+	if i := jsontext.Find(out, name); i >= 0 {
+		out[i].Raw = raw
 		return out
 	}
-	return append(out, member{name, raw})
+	return append(out, jsontext.Member{Name: name, Raw: raw})
 }
 
-func encodeObject(members []member) json.RawMessage {
+func encodeObject(members []jsontext.Member) json.RawMessage {
 	b := []byte{'{'}
 	for i, m := range members {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		name, _ := encodeString(m.name) // names are UTF-8: they come from a schema, a decoder or a check
-		b = append(append(append(b, name...), ':'), m.raw...)
+		name, _ := encodeString(m.Name) // names are UTF-8: they come from a schema, a decoder or a check
+		b = append(append(append(b, name...), ':'), m.Raw...)
 	}
 	return append(b, '}')
 }
 
 // decodeObject reads one JSON object, keeping order and numbers and refusing a name that is given twice.
-func decodeObject(text []byte) ([]member, error) {
+func decodeObject(text []byte) ([]jsontext.Member, error) {
 	if !utf8.Valid(text) {
-		return nil, fmt.Errorf("is not UTF-8")
+		return nil, errors.New("is not UTF-8")
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	t, err := d.Token()
-	if err != nil {
+	members, err := jsontext.Members(text)
+	switch {
+	case errors.Is(err, jsontext.ErrNotObject):
+		return nil, errors.New("is not a JSON object")
+	case errors.Is(err, jsontext.ErrTrailing):
+		return nil, errors.New("has more than one JSON value")
+	case err != nil:
 		return nil, fmt.Errorf("is not JSON: %w", err)
 	}
-	if t != json.Delim('{') {
-		return nil, fmt.Errorf("is not a JSON object")
-	}
-	members := []member{}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("is not JSON: %w", err)
+	for i := range members {
+		if jsontext.Find(members, members[i].Name) < i {
+			return nil, fmt.Errorf("the key %q is given twice", members[i].Name)
 		}
-		name := t.(string) // the decoder yields only strings as names
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return nil, fmt.Errorf("is not JSON: %w", err)
-		}
-		if _, twice := find(members, name); twice {
-			return nil, fmt.Errorf("the key %q is given twice", name)
-		}
-		small, err := compact(raw)
-		if err != nil {
+		if members[i].Raw, err = compact(members[i].Raw); err != nil {
 			return nil, err
 		}
-		members = append(members, member{name, small})
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("is not JSON: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("has more than one JSON value")
 	}
 	return members, nil
 }

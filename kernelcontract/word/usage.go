@@ -231,14 +231,14 @@ func withoutDefaults(w *Word, input json.RawMessage) json.RawMessage {
 	}
 	out := []byte{'{'}
 	for _, m := range members {
-		if f := w.Field(m.name); f != nil && f.Default != nil && f.Ambient == "" && sameJSON(f.Default, m.raw) {
+		if f := w.Field(m.Name); f != nil && f.Default != nil && f.Ambient == "" && sameJSON(f.Default, m.Raw) {
 			continue
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		name, _ := json.Marshal(m.name) // a string always encodes
-		out = append(append(append(out, name...), ':'), m.raw...)
+		name, _ := json.Marshal(m.Name) // a string always encodes
+		out = append(append(append(out, name...), ':'), m.Raw...)
 	}
 	return append(out, '}')
 }

@@ -265,7 +265,7 @@ func (b *fieldBuilder) field(p *schema.Property) (Field, error) {
 	case s.Type == schema.Array && last:
 		f.Variadic, f.List = true, true
 		if f.Form == JSON && !b.isScalarList(s) {
-			b.looseItems(&f, s)
+			f.Loose = true // words that are not JSON stay strings
 		}
 	case s.Type == schema.Array:
 		f.List, f.Form = false, JSON
@@ -340,14 +340,6 @@ func (b *fieldBuilder) isScalarList(s *schema.Schema) bool {
 		return true
 	}
 	return false
-}
-
-// looseItems marks a variadic positional of structured elements: words that are not JSON stay strings.
-func (b *fieldBuilder) looseItems(f *Field, s *schema.Schema) {
-	f.Form, f.Loose = JSON, true
-	if items := b.root.Resolve(s.Items); items != nil {
-		f.Nullable = s.Nullable
-	}
 }
 
 // choicesOf returns the constants that s consists of, nil when it is something else. A null among them is nullability,

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Words returns the words that say the input, after the word's path: flags first, then the positionals. ok is false when
@@ -16,14 +18,14 @@ func Words(w *Word, input json.RawMessage) (args []string, ok bool) {
 	}
 	v := Values{Flags: map[string][]string{}}
 	for _, m := range members {
-		f := w.Field(m.name)
+		f := w.Field(m.Name)
 		if f == nil || f.Secret {
 			return nil, false
 		}
 		if f.Position != nil {
 			continue
 		}
-		texts, ok := textsOf(f, m.raw)
+		texts, ok := textsOf(f, m.Raw)
 		if !ok {
 			return nil, false
 		}
@@ -33,18 +35,18 @@ func Words(w *Word, input json.RawMessage) (args []string, ok bool) {
 		}
 	}
 	for _, f := range w.Positionals() {
-		i, given := find(members, f.Name)
-		if !given {
+		i := jsontext.Find(members, f.Name)
+		if i < 0 {
 			continue
 		}
-		texts, ok := textsOf(f, members[i].raw)
+		texts, ok := textsOf(f, members[i].Raw)
 		if !ok {
 			return nil, false
 		}
 		v.Words = append(v.Words, texts...)
 	}
 	for _, t := range v.Words {
-		if strings.HasPrefix(t, "-") && t != "-" && !isNumber(t) {
+		if strings.HasPrefix(t, "-") && t != "-" && !jsontext.IsNumber(t) {
 			args = append(args, "--")
 			break
 		}
@@ -82,10 +84,10 @@ func textsOf(f *Field, raw json.RawMessage) ([]string, bool) {
 		}
 		texts := make([]string, len(members))
 		for i, m := range members {
-			if strings.Contains(m.name, "=") || m.raw[0] != '"' {
+			if strings.Contains(m.Name, "=") || m.Raw[0] != '"' {
 				return nil, false
 			}
-			texts[i] = m.name + "=" + textOf(m.raw)
+			texts[i] = m.Name + "=" + textOf(m.Raw)
 		}
 		return texts, true
 	case f.List && raw[0] == '[':
