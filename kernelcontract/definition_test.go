@@ -252,6 +252,27 @@ func TestDefNormalizes(t *testing.T) {
 	is.True(!kc.Exposure{}.Any())
 }
 
+// explosive is an input whose own code panics.
+type explosive struct {
+	Text fuse `json:"text"`
+}
+
+type fuse string
+
+func (fuse) MarshalText() ([]byte, error) { panic("no text") }
+func (*fuse) UnmarshalText([]byte) error   { return nil }
+
+func TestDefSurvivesAnExampleThatPanics(t *testing.T) {
+	is := is.New(t)
+	s := notes(&kc.Query[explosive, string]{Ref: "demo/notes.light", Summary: "s", Examples: []kc.Example[explosive]{{Note: "n"}}})
+	for range 2 { // not only the first time
+		def, err := s.Def()
+		is.NoErr(err)
+		is.Equal(def.Methods[0].Examples[0].Input, nil)
+		is.Equal(def.Methods[0].Examples[0].Note, "n")
+	}
+}
+
 func TestDefIsSafeForConcurrentUse(t *testing.T) {
 	s := notes(note(nil))
 	defs := make(chan *kc.ServiceDef)

@@ -135,13 +135,24 @@ func exampleDefs[In any](examples []Example[In]) []ExampleDef {
 	}
 	defs := make([]ExampleDef, len(examples))
 	for i, e := range examples {
-		raw, err := schema.Marshal(e.Input)
-		if err != nil {
-			raw = nil // the schema's problem is reported by whoever checks the example
-		}
-		defs[i] = ExampleDef{Input: raw, Note: e.Note, CLI: e.CLI}
+		defs[i] = ExampleDef{Input: exampleInput(e.Input), Note: e.Note, CLI: e.CLI}
 	}
 	return defs
+}
+
+// exampleInput returns an example's input as JSON, nil when it does not encode or its type's own methods panic: who checks
+// the example reports that.
+func exampleInput(in any) (raw json.RawMessage) {
+	defer func() {
+		if recover() != nil {
+			raw = nil
+		}
+	}()
+	raw, err := schema.Marshal(in)
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 func renderer[Out any](fn func(Out, Render) string) func(any, Render) (string, error) {
