@@ -59,6 +59,9 @@ type Config struct {
 	// RequireToken demands a credential from callers on this machine too.
 	RequireToken bool
 
+	// Development validates every output and answers a violation as an error, where otherwise a sample is validated and
+	// a violation is a problem of the plugin. For those who write plugins.
+	Development bool
 	// Log gets what operators should see; nil: nothing is logged.
 	Log *slog.Logger
 	// OnReady is called once the server answers, with its URL.

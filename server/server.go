@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	defer stop()
 	m := newMetrics()
 	k, err := kernelcore.New(kernelcore.Options{
-		Plugins: c.Plugins, Store: s, Box: box, Log: c.Log, OnCall: m.observe, OnShutdown: stop,
+		Plugins: c.Plugins, Store: s, Box: box, Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
 		HTTP: kernelcore.HTTPOptions{Hosts: c.Hosts, Origins: c.Origins, GateKey: gateKey, RequireToken: c.RequireToken},
 	})
 	if err != nil {

@@ -47,6 +47,7 @@ const (
 	keyDataDir  = "dataDir"
 	keyInsecure = "insecure"
 	keyExamples = "builtinExamples"
+	keyDevelop  = "development"
 )
 
 // resolved is the configuration with the source of each value.
@@ -56,6 +57,7 @@ type resolved struct {
 	configPath string
 	insecure   bool
 	examples   bool
+	develop    bool
 	source     map[string]string // by key
 }
 
@@ -99,12 +101,15 @@ func resolve(f *flags, getenv func(string) string) (*resolved, error) {
 	if f.logLevel != nil {
 		r.LogLevel, r.source["logLevel"] = *f.logLevel, "flag --log-level"
 	}
-	r.insecure, r.examples = f.insecure, !f.noExamples
+	r.insecure, r.examples, r.develop = f.insecure, !f.noExamples, f.development
 	if f.insecure {
 		r.source[keyInsecure] = "flag --insecure"
 	}
 	if f.noExamples {
 		r.source[keyExamples] = "flag --no-builtin-examples"
+	}
+	if f.development {
+		r.source[keyDevelop] = "flag --development"
 	}
 	return r, nil
 }
@@ -245,7 +250,7 @@ func (r *resolved) print(w io.Writer) error {
 		{keyDataDir, r.dataDir}, {keyConfig, r.configPath},
 		{"listen", r.Listen}, {"tls", r.TLS}, {"origins", list(r.Origins)}, {"hosts", list(r.Hosts)}, {"publicUrl", r.PublicURL},
 		{"gateKeyFile", r.GateKeyFile}, {"loopbackAuth", r.LoopbackAuth}, {"logLevel", r.LogLevel},
-		{keyInsecure, r.insecure}, {keyExamples, r.examples},
+		{keyInsecure, r.insecure}, {keyExamples, r.examples}, {keyDevelop, r.develop},
 	}
 	values := make([]string, len(rows))
 	widest := 0

@@ -13,7 +13,7 @@ type flags struct {
 	listen, dataDir, config, logLevel *string
 	scope, expires                    *string // of token create
 
-	insecure, noExamples, printConfig, version, help bool
+	insecure, noExamples, development, printConfig, version, help bool
 
 	words []string // what is no flag
 }
@@ -33,7 +33,7 @@ func parse(args []string) (*flags, error) {
 		"listen": &f.listen, "data-dir": &f.dataDir, "config": &f.config, "log-level": &f.logLevel, "scope": &f.scope, "expires": &f.expires,
 	}
 	switches := map[string]*bool{
-		"insecure": &f.insecure, "no-builtin-examples": &f.noExamples, "print-config": &f.printConfig, "version": &f.version, "help": &f.help,
+		"insecure": &f.insecure, "no-builtin-examples": &f.noExamples, "development": &f.development, "print-config": &f.printConfig, "version": &f.version, "help": &f.help,
 	}
 	for len(args) > 0 {
 		arg := args[0]

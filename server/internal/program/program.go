@@ -84,7 +84,7 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 		return usage("--log-level %q is none of debug, info, warn, error", r.LogLevel)
 	}
 	c := server.Config{
-		Listen: r.Listen, DataDir: r.dataDir, Insecure: r.insecure,
+		Listen: r.Listen, DataDir: r.dataDir, Insecure: r.insecure, Development: r.develop,
 		Hosts: r.Hosts, Origins: r.Origins, PublicURL: r.PublicURL, GateKeyFile: r.GateKeyFile, RequireToken: r.LoopbackAuth == "token",
 		Log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})),
 	}
@@ -144,6 +144,7 @@ Flags:
   --config FILE            settings as JSON (default: config.json in the data directory, env BB_CONFIG)
   --no-builtin-examples    leave out the example plugins hello-slot and notes-fixture
   --insecure               let others connect without TLS, when something else protects the way
+  --development            check every result of a plugin against its schema, and fail the call
   --log-level LEVEL        debug, info, warn or error (default info)
   --print-config           print every setting with its source, and do not serve
   --version, --help

@@ -43,7 +43,7 @@ func TestHelpTeaches(t *testing.T) {
 			is.Equal(r.code, 0)
 			is.Equal(r.stderr, "")
 			for _, want := range []string{
-				"--listen", "--data-dir", "--config", "--no-builtin-examples", "--insecure", "--print-config", "BB_LISTEN", "BB_DATA_DIR", "BB_CONFIG",
+				"--listen", "--data-dir", "--config", "--no-builtin-examples", "--insecure", "--development", "--print-config", "BB_LISTEN", "BB_DATA_DIR", "BB_CONFIG",
 				"token create", "token list", "token revoke", "loopbackAuth", "publicUrl", "gateKeyFile", "curl ", "bb hello greet bb", "bb-server listening on",
 			} {
 				is.True(strings.Contains(r.stdout, want)) // mentions it
@@ -166,11 +166,12 @@ func TestDataDirectoryAndConfigFileHaveSourcesToo(t *testing.T) {
 	is.Equal(printed(t, r, "config"), `"`+other+`" (environment BB_CONFIG)`)
 	is.Equal(printed(t, r, "origins"), `["https://app.example.com"] (file `+other+`)`)
 
-	r = run(t, map[string]string{"BB_DATA_DIR": home, "BB_CONFIG": "nowhere"}, "--print-config", "--data-dir", dir, "--config", other, "--insecure", "--no-builtin-examples")
+	r = run(t, map[string]string{"BB_DATA_DIR": home, "BB_CONFIG": "nowhere"}, "--print-config", "--data-dir", dir, "--config", other, "--insecure", "--no-builtin-examples", "--development")
 	is.Equal(printed(t, r, "dataDir"), `"`+dir+`" (flag --data-dir)`)
 	is.Equal(printed(t, r, "config"), `"`+other+`" (flag --config)`)
 	is.Equal(printed(t, r, "insecure"), "true (flag --insecure)")
 	is.Equal(printed(t, r, "builtinExamples"), "false (flag --no-builtin-examples)")
+	is.Equal(printed(t, r, "development"), "true (flag --development)")
 	is.Equal(len(entries(t, dir)), 0) // printing makes nothing
 }
 
