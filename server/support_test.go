@@ -119,8 +119,8 @@ func noRedirects() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// makeToken makes a token in a data directory that no server uses.
-func makeToken(t *testing.T, dir string, expires time.Time) string {
+// makeToken makes a token in a data directory that no server uses. It lives so long, or for ever.
+func makeToken(t *testing.T, dir string, lives time.Duration) string {
 	t.Helper()
 	s, err := sqlitestore.Open(t.Context(), dir, sqlitestore.Options{})
 	if err != nil {
@@ -129,6 +129,10 @@ func makeToken(t *testing.T, dir string, expires time.Time) string {
 	tokens, err := token.OpenTokens(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var expires time.Time
+	if lives > 0 {
+		expires = time.Now().Add(lives)
 	}
 	secret, _, err := tokens.Create(t.Context(), "laptop", token.All, expires)
 	if err != nil {
