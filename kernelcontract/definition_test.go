@@ -260,7 +260,7 @@ type explosive struct {
 type fuse string
 
 func (fuse) MarshalText() ([]byte, error) { panic("no text") }
-func (*fuse) UnmarshalText([]byte) error   { return nil }
+func (*fuse) UnmarshalText([]byte) error  { return nil }
 
 func TestDefSurvivesAnExampleThatPanics(t *testing.T) {
 	is := is.New(t)

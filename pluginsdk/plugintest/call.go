@@ -1,19 +1,17 @@
 package plugintest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/header"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/validate"
 	"github.com/bb-kernel/bb/pluginsdk"
@@ -244,9 +242,7 @@ func (h *Host) input(m *method, in any) (json.RawMessage, error) {
 		}
 		raw = encoded
 	}
-	if len(m.def.Ambient) > 0 && !m.def.Destructive {
-		raw = h.fillAmbient(m, raw)
-	}
+	raw = m.def.FillAmbient(raw, h.o.Context)
 	if err := m.validators(); err != nil {
 		return nil, kernelcontract.Internal.Errorf("the types of %s have no schema: %s", m.def.Ref(), err)
 	}
@@ -255,30 +251,6 @@ func (h *Host) input(m *method, in any) (json.RawMessage, error) {
 		return nil, e
 	}
 	return filled, nil
-}
-
-// fillAmbient adds the fields that the caller omitted and the context has. Everything else of the text stays as it is,
-// and what is no object is left to validation.
-func (h *Host) fillAmbient(m *method, raw json.RawMessage) json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return raw
-	}
-	text := bytes.TrimSpace(raw)
-	for _, field := range slices.Sorted(maps.Keys(m.def.Ambient)) {
-		value := h.o.Context.Value(m.def.Ambient[field])
-		if _, given := members[field]; given || value == "" {
-			continue
-		}
-		member, _ := json.Marshal(map[string]string{field: value}) // strings encode
-		head := bytes.TrimSuffix(text, []byte("}"))
-		if len(members) > 0 {
-			head = append(bytes.Clone(head), ',')
-		}
-		text = append(bytes.Clone(head), member[1:]...)
-		members[field] = nil
-	}
-	return text
 }
 
 // checked encodes a result and holds it against the output schema, as a kernel does in tests.
@@ -294,16 +266,9 @@ func checked(m *method, result any) (json.RawMessage, error) {
 }
 
 func checkCursor(m *method, cursor string) error {
-	if !m.def.Resumable {
-		return nil
-	}
-	if cursor == "" || len(cursor) > kernelcontract.MaxCursor {
-		return kernelcontract.Internal.Errorf("a cursor of %s has %d bytes: 1 to %d are allowed", m.def.Ref(), len(cursor), kernelcontract.MaxCursor)
-	}
-	for i := range len(cursor) {
-		if cursor[i] < ' ' || cursor[i] > '~' {
-			return kernelcontract.Internal.Errorf("the cursor %q of %s is not printable ASCII", cursor, m.def.Ref())
-		}
+	if m.def.Resumable && !header.ValidCursor(cursor) {
+		return kernelcontract.Internal.Errorf("a cursor of %s is %.300q, which is not printable ASCII of 1 to %d bytes without a space at its ends",
+			m.def.Ref(), cursor, kernelcontract.MaxCursor)
 	}
 	return nil
 }

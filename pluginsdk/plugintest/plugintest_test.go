@@ -191,6 +191,7 @@ func TestBadStreams(t *testing.T) {
 	}{
 		{"empty cursor", func(yield func(out, error) bool) { yield(out{}, nil) }, "a cursor of"},
 		{"cursor not ASCII", func(yield func(out, error) bool) { yield(out{Text: "é"}, nil) }, "not printable ASCII"},
+		{"cursor that a header would cut", func(yield func(out, error) bool) { yield(out{Text: "a "}, nil) }, "a space at its ends"},
 		{"item", func(yield func(out, error) bool) { yield(out{Text: strings.Repeat("x", 21)}, nil) }, "breaks its own schema"},
 		{"panic", func(func(out, error) bool) { panic("boom") }, "boom"},
 	} {

@@ -98,7 +98,7 @@ func (e *Engine) input(r *Request) ([]byte, *kernelcontract.Error) {
 	if len(raw) == 0 {
 		raw = emptyObject
 	}
-	raw = fillAmbient(raw, r.Method.Def, r.Context)
+	raw = r.Method.Def.FillAmbient(raw, r.Context)
 	v, err := r.Method.input.get(r.Method.Def.Input)
 	if err != nil {
 		return nil, e.pluginFault(r.Method, r.CallID, fmt.Errorf("the input type has no schema: %w", err))
