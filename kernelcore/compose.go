@@ -151,6 +151,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 	}
 	ctx, cancel := context.WithTimeout(ctx, SetupTimeout)
 	defer cancel()
+	defer context.AfterFunc(k.ctx, cancel)()
 	done := make(chan outcome, 1)
 	k.work.Go(func() {
 		loaded, err := pluginsdk.Load(ctx, p.plugin, pluginsdk.Backend{
@@ -172,7 +173,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 		select {
 		case o = <-done:
 		default:
-			o.err = fmt.Errorf("plugin %s: Setup ignores its context and has not returned for %s", p.plugin.ID, SetupTimeout)
+			o.err = fmt.Errorf("plugin %s: Setup ignores the end of its context (%w), which comes after %s at the latest", p.plugin.ID, ctx.Err(), SetupTimeout)
 			k.work.Go(func() { // a Setup that returns after all is undone
 				if late := <-done; late.loaded != nil {
 					_ = late.loaded.Stop(context.Background())

@@ -83,8 +83,8 @@ type Kernel struct {
 	closed bool
 }
 
-// New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error;
-// the error is that of the store, which stays open then, or lists what is wrong with the options.
+// New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error. The
+// error is that of the store, which stays open then, or lists what is wrong with the options.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now()}
 	if k.log == nil {
@@ -187,6 +187,7 @@ func (k *Kernel) Drain(ctx context.Context) error {
 
 // Close stops the plugins, then the store. Calls in flight are given CloseTimeout; Drain first to give them longer.
 func (k *Kernel) Close() error {
+	k.cancel() // also ends the Setup of a change that is under way and holds k.mu
 	k.mu.Lock()
 	if k.closed {
 		k.mu.Unlock()
@@ -195,7 +196,6 @@ func (k *Kernel) Close() error {
 	k.closed = true
 	k.mu.Unlock()
 	k.engine.Drain()
-	k.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
 	defer cancel()
 	var wait sync.WaitGroup

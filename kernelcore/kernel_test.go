@@ -178,6 +178,32 @@ func TestSetupThatHangsDoesNotHangTheKernel(t *testing.T) {
 	})
 }
 
+func TestCloseEndsASetupThatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		e := newEcho("echo")
+		p := e.plugin()
+		setup, again := p.Setup, false
+		p.Setup = func(ctx context.Context, h *pluginsdk.Host) error {
+			if again {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			again = true
+			return setup(ctx, h)
+		}
+		k, err := kernelcore.New(kernelcore.Options{Plugins: []*pluginsdk.Plugin{p}})
+		is.NoErr(err)
+		reloaded := make(chan error, 1)
+		go func() { reloaded <- k.Reload(t.Context(), "echo") }()
+		synctest.Wait()
+		begin := time.Now()
+		is.NoErr(k.Close())
+		is.Equal(time.Since(begin), time.Duration(0)) // it does not wait for SetupTimeout
+		is.True(<-reloaded != nil)
+	})
+}
+
 func TestDisableEnableReloadRemove(t *testing.T) {
 	is := is.New(t)
 	e := newEcho("echo")

@@ -255,13 +255,12 @@ func (x *exchange) custom(next http.Handler) {
 		x.refuseCall(kernelcontract.Internal.Errorf("%s has no HTTP handler", x.method.Def.Ref()))
 		return
 	}
-	x.pass(next)
-	x.h.o.Engine.Record(&x.req, x.start, nil)
+	x.h.o.Engine.Record(&x.req, x.start, x.pass(next))
 }
 
-// pass runs a raw handler with the call in its context. Its panics are answered, unless they are the one that net/http
-// knows.
-func (x *exchange) pass(next http.Handler) {
+// pass runs a raw handler with the call in its context. Its panics are answered and returned, unless they are the one that
+// net/http knows.
+func (x *exchange) pass(next http.Handler) (failure *kernelcontract.Error) {
 	info := &kernelcontract.CallInfo{ID: x.callID, Principal: x.req.Principal, Client: x.req.Client, Context: x.req.Context}
 	if x.method != nil {
 		info.Ref = x.method.Def.Ref()
@@ -273,10 +272,12 @@ func (x *exchange) pass(next http.Handler) {
 			panic(p)
 		default:
 			x.h.o.Log.Error("handler panicked", "call", x.callID, "path", x.r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-			x.fail(kernelcontract.Internal.Errorf("the handler panicked; the log has the stack under call %s", x.callID))
+			failure = kernelcontract.Internal.Errorf("the handler panicked; the log has the stack under call %s", x.callID)
+			x.fail(failure)
 		}
 	}()
 	next.ServeHTTP(x.w, x.r.WithContext(kernelcontract.WithCall(x.r.Context(), info)))
+	return nil
 }
 
 // Guard puts next, a page or an endpoint beside the methods, behind the same evidence and admission. With headers its

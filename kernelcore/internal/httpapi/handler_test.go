@@ -544,6 +544,7 @@ func TestRawEndpoints(t *testing.T) {
 	is.Equal(s.do(request{path: "/internal/echo", header: map[string]string{"X-BB-Client": "?"}}).status, 400)
 	a = s.do(request{path: "/local/broken"})
 	is.Equal(a.status, 500)
+	is.Equal(s.engine.Log.Last(1)[0].Code, kernelcontract.Internal)
 	is.True(!strings.Contains(a.body, "secret"))
 	is.Equal(s.do(request{path: "/local/broken", header: map[string]string{"Authorization": "Bearer bbt_all", "Origin": "https://evil.example"}}).status, 403)
 	calls := s.engine.Log.Last(9)
