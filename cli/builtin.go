@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bb-kernel/bb/cli/internal/cache"
@@ -117,13 +118,8 @@ func (a *app) versions(json.RawMessage) int {
 		a.out.print("server: " + a.why(err))
 		return kernelcontract.ExitOK
 	}
-	a.out.print(text.Strip("server " + out.Server.URL + ": id " + out.Server.ServerID + ", generation " + jsonNumber(out.Server.Generation)))
+	a.out.print(text.Strip("server " + out.Server.URL + ": id " + out.Server.ServerID + ", generation " + strconv.FormatUint(out.Server.Generation, 10)))
 	return kernelcontract.ExitOK
-}
-
-func jsonNumber(n uint64) string {
-	raw, _ := json.Marshal(n) // a number always encodes
-	return string(raw)
 }
 
 // why says in one line why the server's words are not known.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/bb-kernel/bb/cli/internal/cache"
 	"github.com/bb-kernel/bb/cli/internal/parse"
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/header"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/text"
 	"github.com/bb-kernel/bb/kernelcontract/word"
@@ -162,9 +164,6 @@ func (a *app) clientInfo() kernelcontract.ClientInfo {
 	return kernelcontract.ClientInfo{Kind: "cli", Surface: surface}
 }
 
-// maxCWD bounds the working directory that a context carries, in bytes.
-const maxCWD = 4096
-
 // contextAll is where the caller works.
 func (a *app) contextAll() kernelcontract.Context {
 	c := sdk.ContextFrom(a.o.Env)
@@ -172,7 +171,7 @@ func (a *app) contextAll() kernelcontract.Context {
 	if c.CWD == "" {
 		c.CWD, _ = os.Getwd() // a directory that is gone fills nothing
 	}
-	if len(c.CWD) > maxCWD {
+	if len(c.CWD) > header.MaxContextValue {
 		c.CWD = ""
 	}
 	return c
@@ -276,7 +275,8 @@ func replaceFile(path string, content []byte) error {
 		}
 		mode = info.Mode().Perm()
 	}
-	f, err := os.OpenFile(path+".bb-part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	// Nobody else can have put a link there: the name is not known before.
+	f, err := os.OpenFile(path+"."+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (a *app) completion(input json.RawMessage) int {
 		return a.fail(asFailure("the script", err), false)
 	}
 	if _, err := a.cached(); err != nil {
-		a.err.print("bb: no server's words are known yet; they are learned from " + a.plain(a.serverURL()) + " when it answers")
+		a.err.print("bb: no server's words are known yet; they are learned from " + flat(a.serverURL()) + " when it answers")
 	}
 	a.out.print(string(script))
 	return kernelcontract.ExitOK
@@ -56,7 +56,7 @@ func (a *app) complete(args []string) int {
 	for _, r := range a.candidates(before, current) {
 		if strings.HasPrefix(r.Form, current) && !seen[r.Form] {
 			seen[r.Form] = true
-			a.out.print(a.plain(r.Form) + "\t" + a.plain(r.Text))
+			a.out.print(flat(r.Form) + "\t" + flat(r.Text))
 		}
 	}
 	return kernelcontract.ExitOK

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bb-kernel/bb/cli/internal/cache"
@@ -10,8 +11,8 @@ import (
 	"github.com/bb-kernel/bb/kernelcontract/word"
 )
 
-// plain folds text into one line without control sequences.
-func (a *app) plain(s string) string {
+// flat folds text into one line without control sequences.
+func flat(s string) string {
 	s = text.Strip(s)
 	if !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, "  ") {
 		return strings.TrimSpace(s)
@@ -33,12 +34,12 @@ func (a *app) table(rows []word.Row) string {
 	room := max(a.width()-form-4, kernelcontract.MinWidth)
 	var b strings.Builder
 	for _, r := range rows {
-		first := a.plain(r.Form)
+		first := flat(r.Form)
 		if r.Text == "" {
 			b.WriteString("  " + first + "\n")
 			continue
 		}
-		lines := wrap(a.plain(r.Text), room)
+		lines := wrap(flat(r.Text), room)
 		used := text.Width(first)
 		b.WriteString("  " + first)
 		if used > form {
@@ -167,9 +168,9 @@ func wordList(g *cache.Group) string {
 	case g.More == 0:
 		return g.Words
 	case g.Words == "":
-		return jsonNumber(uint64(g.More)) + " words"
+		return strconv.Itoa(g.More) + " words"
 	}
-	return g.Words + ", and " + jsonNumber(uint64(g.More)) + " more"
+	return g.Words + ", and " + strconv.Itoa(g.More) + " more"
 }
 
 // offlineRows is the help of words that run here and that the catalog does not list.
@@ -206,7 +207,7 @@ func (a *app) groupHelp(to *sink, m *match) {
 			continue
 		}
 		if len(p.Words) == len(m.path) && p.Summary != "" {
-			b.WriteString(a.plain(p.Summary) + "\n")
+			b.WriteString(flat(p.Summary) + "\n")
 		}
 		names := map[int64][]string{} // with aliases, by record
 		for _, w := range m.head.Words {
@@ -233,7 +234,7 @@ func (a *app) wordHelp(to *sink, r *cache.Record) {
 	w := r.Word
 	var b strings.Builder
 	b.WriteString("Usage: " + word.UsageLine(w) + "\n")
-	b.WriteString(a.plain(w.Summary) + "\n")
+	b.WriteString(flat(w.Summary) + "\n")
 	for line := range strings.SplitSeq(r.Description, "\n") {
 		if strings.TrimSpace(line) != "" {
 			b.WriteString(strings.TrimRight(line, " \t\r") + "\n")
@@ -263,9 +264,9 @@ func (a *app) wordHelp(to *sink, r *cache.Record) {
 		if line == "" {
 			line = word.CommandLine(w, ex.Input)
 		}
-		line = a.plain(line)
+		line = flat(line)
 		if ex.Note != "" {
-			line += "  # " + a.plain(ex.Note)
+			line += "  # " + flat(ex.Note)
 		}
 		b.WriteString("  " + line + "\n")
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/bb-kernel/bb/cli/internal/cache"
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -105,7 +107,7 @@ func (a *app) runOffline(ctx context.Context, c *call) int {
 			return a.writeFile(c, b.MIMEType, b.Data)
 		}
 	}
-	s, err := a.offlineText(d, v, false)
+	s, err := guarded(func() (string, error) { return a.offlineText(d, v, false) })
 	if err != nil {
 		return a.fail(kernelcontract.AsError(err), false)
 	}
@@ -120,7 +122,9 @@ func (a *app) offlineStream(ctx context.Context, c *call, d *kernelcontract.Meth
 	}
 	// The plugin's sequence runs in a coroutine of its own, so that its recover does not eat what happens here.
 	next, stop := iter.Pull2(events)
-	defer stop()
+	defer func() {
+		_, _ = guarded(func() (any, error) { stop(); return nil, nil }) // what it does at its end does not change the output
+	}()
 	for {
 		type item struct {
 			ev  kernelcontract.Event[any]
@@ -142,7 +146,7 @@ func (a *app) offlineStream(ctx context.Context, c *call, d *kernelcontract.Meth
 		case ctx.Err() != nil:
 			return a.fail(offlineError(ctx, d, ctx.Err()), true)
 		}
-		s, err := a.offlineText(d, it.ev.Item, true)
+		s, err := guarded(func() (string, error) { return a.offlineText(d, it.ev.Item, true) })
 		if err != nil {
 			return a.fail(kernelcontract.AsError(err), true)
 		}
@@ -206,7 +210,7 @@ func (a *app) fill(d *kernelcontract.MethodDef, input json.RawMessage) (json.Raw
 		return nil, kernelcontract.InvalidInput.Errorf("the input is not an object: %w", err)
 	}
 	var issues []kernelcontract.Issue
-	for name := range members {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if in.Property(name) == nil {
 			issues = append(issues, kernelcontract.Issue{Path: []any{name}, Code: schema.IssueUnrecognizedKey, Message: fmt.Sprintf("%q is not a field", name)})
 		}

@@ -167,6 +167,21 @@ func TestBytes(t *testing.T) {
 		is.Equal(string(content), want)
 		is.Equal(s.run("notes file --output no/such/dir").code, 1)
 	})
+	t.Run("through no link of others, leaving nothing beside it", func(t *testing.T) {
+		is := is.New(t)
+		dir := filepath.Join(s.home, "shared")
+		is.NoErr(os.Mkdir(dir, 0o700))
+		victim := filepath.Join(s.home, "victim")
+		is.NoErr(os.WriteFile(victim, []byte("mine"), 0o600))
+		is.NoErr(os.Symlink(victim, filepath.Join(dir, "x.png.bb-part")))
+		is.Equal(s.run("notes file --output shared/x.png").code, 0)
+		content, err := os.ReadFile(victim)
+		is.NoErr(err)
+		is.Equal(string(content), "mine")
+		entries, err := os.ReadDir(dir)
+		is.NoErr(err)
+		is.Equal(len(entries), 2) // the file and the link
+	})
 	t.Run("as JSON", func(t *testing.T) {
 		is := is.New(t)
 		is.True(strings.Contains(s.run("notes file --json").out, `"mimeType": "image/png"`))

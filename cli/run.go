@@ -376,6 +376,6 @@ func (a *app) warnConflicts(c *cache.Catalog) {
 		warnings = append(slices.Clone(warnings), c.Index.Warnings...)
 	}
 	for _, w := range warnings {
-		a.err.print("warning: " + a.plain(w))
+		a.err.print("warning: " + flat(w))
 	}
 }

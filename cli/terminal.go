@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -217,7 +216,7 @@ func readLimited(r io.Reader, name string) ([]byte, error) {
 	if len(content) > MaxInput {
 		return nil, fmt.Errorf("%s holds more than %d MiB, which is what a call carries", name, MaxInput>>20)
 	}
-	return bytes.Clone(content), nil
+	return content, nil
 }
 
 // cancellable waits for fn or for ctx. A read of a terminal cannot be cut short: when ctx ends first, the goroutine stays

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -318,4 +319,55 @@ func TestOfflineWords(t *testing.T) {
 	is := is.New(t)
 	is.Equal(seen, kernelcontract.Principal{Actor: "user:local", Via: kernelcontract.ViaOffline})
 	is.True(strings.Contains(s.run("--help").out, "tool        Local: greet\n") || strings.Contains(s.run("--help").out, "tool  Local: greet\n"))
+}
+
+// panicky is an item whose own code panics.
+type panicky struct{}
+
+func (panicky) MarshalJSON() ([]byte, error)     { panic("boom") }
+func (*panicky) UnmarshalJSON([]byte) error      { return nil }
+func (panicky) JSONSchemaBytes() ([]byte, error) { return []byte(`{"type":"object"}`), nil }
+
+// TestOfflineCodeThatPanics proves that code of the embedder does not take the program along, wherever it panics.
+func TestOfflineCodeThatPanics(t *testing.T) {
+	one := &kernelcontract.Query[kernelcontract.None, panicky]{Ref: "local/tool.one", Summary: "One", CLI: kernelcontract.CLI{Offline: true}}
+	many := &kernelcontract.Stream[kernelcontract.None, panicky]{Ref: "local/tool.many", Summary: "Many", CLI: kernelcontract.CLI{Offline: true}}
+	service := &kernelcontract.Service{ID: "local/tool", Summary: "Local", Methods: []kernelcontract.Method{one, many}}
+	s := newShell(t, "http://127.0.0.1:1")
+	s.o.Offline = []kernelcontract.Implementation{{Service: service, Handlers: []kernelcontract.Handler{
+		one.Handle(func(context.Context, kernelcontract.None) (panicky, error) { return panicky{}, nil }),
+		many.Handle(func(context.Context, kernelcontract.None) (iter.Seq2[panicky, error], error) {
+			return func(yield func(panicky, error) bool) {
+				defer panic("again, when nobody listens")
+				yield(panicky{}, nil)
+			}, nil
+		}),
+	}}}
+	for _, line := range []string{"tool one", "tool one --json", "tool many", "tool many --json"} {
+		t.Run(line, func(t *testing.T) {
+			is := is.New(t)
+			r := s.run(line)
+			is.Equal(r.code, 1)
+			is.True(strings.Contains(r.out+r.err, "panicked"))
+		})
+	}
+}
+
+// TestOfflineIssuesAreSorted proves that the same mistakes are told in the same order.
+func TestOfflineIssuesAreSorted(t *testing.T) {
+	is := is.New(t)
+	local := &kernelcontract.Query[greetInput, greetOutput]{Ref: "local/tool.greet", Summary: "Greet here", CLI: kernelcontract.CLI{Offline: true}}
+	service := &kernelcontract.Service{ID: "local/tool", Summary: "Local", Methods: []kernelcontract.Method{local}}
+	s := newShell(t, "http://127.0.0.1:1")
+	s.o.Offline = []kernelcontract.Implementation{{Service: service, Handlers: []kernelcontract.Handler{
+		local.Handle(func(context.Context, greetInput) (greetOutput, error) { return greetOutput{}, nil })}}}
+	r := s.run(`tool greet --input {"f":1,"b":1,"e":1,"a":1,"d":1,"c":1,"name":"x"}`)
+	is.Equal(r.code, 2)
+	var got string
+	for _, line := range strings.Split(r.err, "\n") {
+		if key, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && len(key) == 1 {
+			got += key
+		}
+	}
+	is.Equal(got, "abcdef")
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,7 +37,7 @@ func Check(s *kernelcontract.Service, inputs Inputs) error {
 		return err
 	}
 	var problems []error
-	for name := range inputs {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		if def.Method(name) == nil {
 			problems = append(problems, fmt.Errorf("%s.%s cli: the service has no such method", def.ID(), name))
 		}

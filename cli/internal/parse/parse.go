@@ -55,7 +55,7 @@ func Usage(format string, args ...any) *kernelcontract.Error {
 	return kernelcontract.InvalidInput.Errorf(format, args...)
 }
 
-// Unknown returns the failure of a flag that the word does not have.
+// unknown returns the failure of a flag that the word does not have.
 func unknown(w *word.Word, name string) *kernelcontract.Error {
 	message := "unknown flag --" + name
 	var near []string
