@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore"
 )
 
@@ -53,7 +54,7 @@ func (m *metrics) observe(r kernelcore.CallRecord) {
 		code = "ok"
 	}
 	m.calls.WithLabelValues(r.Ref, code, string(r.Principal.Via)).Inc()
-	if r.Kind != "stream" { // how long someone listens says nothing of the server
+	if r.Kind != kernelcontract.KindStream { // how long someone listens says nothing of the server
 		m.duration.WithLabelValues(r.Ref).Observe(r.Duration.Seconds())
 	}
 }

@@ -29,7 +29,7 @@ func TestMigrationsFromEachVersion(t *testing.T) {
 	for from := range len(all) + 1 {
 		t.Run(fmt.Sprintf("from %d", from), func(t *testing.T) {
 			is := is.New(t)
-			path := filepath.Join(t.TempDir(), databaseFile)
+			path := filepath.Join(t.TempDir(), DatabaseFile)
 			quiet := slog.New(slog.DiscardHandler)
 			if from > 0 {
 				c, err := openMigrated(t.Context(), path, all[:from], quiet)
@@ -60,7 +60,7 @@ func TestMigrationIsWholeOrNothing(t *testing.T) {
 	is := is.New(t)
 	released, err := migrations(migrationFiles)
 	is.NoErr(err)
-	path := filepath.Join(t.TempDir(), databaseFile)
+	path := filepath.Join(t.TempDir(), DatabaseFile)
 	quiet := slog.New(slog.DiscardHandler)
 	bad := append(released, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)")
 	_, err = openMigrated(t.Context(), path, bad, quiet)

@@ -21,9 +21,11 @@ import (
 	"github.com/bb-kernel/bb/kernelcore/store"
 )
 
-const (
-	databaseFile = "bb.db" // in the data directory, beside its -wal and -shm files
+// DatabaseFile is the name of the database in a data directory, beside its -wal and -shm files. Where there is none, the
+// directory was never used.
+const DatabaseFile = "bb.db"
 
+const (
 	// minReaders and maxReaders bound the Views that run at once. More than the machine has cores
 	// brings nothing, each costs a page cache, and with one a slow View would stop all the others.
 	minReaders = 2
@@ -75,7 +77,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, databaseFile)
+	path := filepath.Join(dir, DatabaseFile)
 	c, err := openDatabase(ctx, path, log)
 	if err != nil {
 		lock.unlock()

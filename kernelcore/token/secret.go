@@ -14,6 +14,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/bb-kernel/bb/kernelcontract/evidence"
 )
 
 // Kind says what a secret is for. It is the first part of its text.
@@ -21,9 +23,9 @@ type Kind string
 
 // The kinds of secrets.
 const (
-	User    Kind = "bbt_" // a token: a person or a program
-	Host    Kind = "bbh_" // the key of an enrolled host
-	Session Kind = "bbs_" // a bridge session, for as long as it lives
+	User    Kind = evidence.TokenPrefix   // a token: a person or a program
+	Host    Kind = evidence.HostPrefix    // the key of an enrolled host
+	Session Kind = evidence.SessionPrefix // a bridge session, for as long as it lives
 )
 
 const (

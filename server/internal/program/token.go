@@ -10,15 +10,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/word"
 	"github.com/bb-kernel/bb/kernelcore/sqlitestore"
 	"github.com/bb-kernel/bb/kernelcore/store"
 	"github.com/bb-kernel/bb/kernelcore/token"
 )
-
-// databaseFile tells whether a data directory has ever been used.
-const databaseFile = "bb.db"
 
 // tokens runs `bb-server token …` on a data directory that no server uses: a running one keeps its tokens in memory and
 // is asked with `bb runtime token …` instead.
@@ -81,7 +78,7 @@ func (p *program) listTokens(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(r.dataDir, databaseFile)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(r.dataDir, sqlitestore.DatabaseFile)); errors.Is(err, os.ErrNotExist) {
 		fmt.Fprintf(p.stderr, "no tokens: %s has not been used yet\n", r.dataDir)
 		return nil
 	}
@@ -162,8 +159,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return now.Add(d), nil
 	}
-	var d kernelcontract.Duration
-	if err := d.UnmarshalJSON([]byte(`"` + text + `"`)); err == nil {
+	if d, err := schema.ParseDuration(text); err == nil {
 		return now.Add(time.Duration(d)), nil
 	}
 	return time.Time{}, usage("--expires %q is neither a time such as 2027-01-31T00:00:00Z nor a span such as 720h or P30D", text)
