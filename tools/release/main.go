@@ -109,20 +109,18 @@ func tag(ctx context.Context, root string, modules []modset.Module, due map[stri
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	s, err := stage.FromHead(ctx, root, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Clean(context.WithoutCancel(ctx)), os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, s.Clean(context.WithoutCancel(ctx))) }()
 
 	base, err := stage.Run(ctx, s.Repo, nil, "git", "rev-parse", "HEAD")
 	if err != nil {
 		return err
 	}
-	versions := map[string]string{}
-	for _, m := range modules {
-		versions[m.Path] = m.Version
-	}
+	versions := modset.Versions(modules)
 	for _, m := range modules {
 		publish := s.PublishTagged
 		if due[m.Set] {

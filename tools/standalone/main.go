@@ -63,21 +63,19 @@ func prove(ctx context.Context, root string, keep bool, only []string) (err erro
 	if err != nil {
 		return err
 	}
+	if keep {
+		fmt.Println("stage:", dir)
+	} else {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
 	s, err := stage.FromWorkTree(ctx, root, dir)
 	if err != nil {
 		return err
 	}
-	if keep {
-		fmt.Println("stage:", dir)
-	} else {
-		defer func() {
-			err = errors.Join(err, s.Clean(context.WithoutCancel(ctx)), os.RemoveAll(dir))
-		}()
+	if !keep {
+		defer func() { err = errors.Join(err, s.Clean(context.WithoutCancel(ctx))) }()
 	}
-	versions := map[string]string{}
-	for _, m := range modules {
-		versions[m.Path] = m.Version
-	}
+	versions := modset.Versions(modules)
 	for _, m := range modules {
 		if err := timed("publish "+m.Tag(), func() error { return s.Publish(ctx, m, versions) }); err != nil {
 			return err

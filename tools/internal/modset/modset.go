@@ -92,6 +92,15 @@ func Load(root string) ([]Module, error) {
 	return sorted(modules)
 }
 
+// Versions returns the version of each module by its path.
+func Versions(modules []Module) map[string]string {
+	versions := make(map[string]string, len(modules))
+	for _, m := range modules {
+		versions[m.Path] = m.Version
+	}
+	return versions
+}
+
 // readModule reads dir/go.mod.
 func readModule(root, dir string) (Module, error) {
 	file := filepath.Join(root, filepath.FromSlash(dir), "go.mod")
