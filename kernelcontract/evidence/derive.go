@@ -1,9 +1,8 @@
 package evidence
 
 import (
-	"strconv"
-
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
 )
 
 // localUser is who a process on this machine is taken for.
@@ -19,7 +18,7 @@ func (p *Policy) Screen(e *Evidence) *kernelcontract.Error {
 		return nil
 	}
 	if e.Loopback() && !e.GatePresent && !p.hostKnown(e.Host) {
-		return kernelcontract.Forbidden.Errorf("the Host header %q does not name this server; list it under hosts in the configuration", short(e.Host))
+		return kernelcontract.Forbidden.Errorf("the Host header %q does not name this server; list it under hosts in the configuration", clip.Text(e.Host, shown))
 	}
 	for _, site := range e.FetchSite {
 		if (site == "cross-site" || site == "same-site") && !e.Navigation && !p.originAllowed(e) {
@@ -145,7 +144,7 @@ func (p *Policy) gated(e *Evidence) (kernelcontract.Principal, Row, *kernelcontr
 		row = 6
 	}
 	if name, ok := hostName(e.Host); !p.hostKnown(e.Host) && !(ok && sameHost(name, g.Host)) {
-		return kernelcontract.Principal{}, row, kernelcontract.Forbidden.Errorf("the Host header %q is not the host of the gate", short(e.Host))
+		return kernelcontract.Principal{}, row, kernelcontract.Forbidden.Errorf("the Host header %q is not the host of the gate", clip.Text(e.Host, shown))
 	}
 	if g.Kind == GateMachine {
 		if e.Context.ThreadID != "" {
@@ -173,7 +172,7 @@ func (p *Policy) foreignOrigin(e *Evidence) *kernelcontract.Error {
 	if len(e.Origin) == 0 || p.originAllowed(e) {
 		return nil
 	}
-	return kernelcontract.Forbidden.Errorf("the origin %s is not allowed; list it under origins in the configuration", strconv.Quote(short(e.Origin[0])))
+	return kernelcontract.Forbidden.Errorf("the origin %s is not allowed; list it under origins in the configuration", clip.Quote(e.Origin[0], shown))
 }
 
 // Local reports whether e satisfies a method with local access: a peer on this machine, no gate, and an allowed Origin
@@ -187,10 +186,3 @@ func (p *Policy) AllowsOrigin(e *Evidence) bool { return p.originAllowed(e) }
 
 // shown bounds how much of a foreign value a message repeats, in bytes.
 const shown = 80
-
-func short(s string) string {
-	if len(s) > shown {
-		return s[:shown] + "…"
-	}
-	return s
-}

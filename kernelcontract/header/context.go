@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
 	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
@@ -52,7 +53,7 @@ func parseContext(value string) (c kernelcontract.Context, problem string) {
 		key, _ := token.(string)
 		field := fieldOf(&c, kernelcontract.ContextKey(key))
 		if field == nil {
-			return c, fmt.Sprintf("%q is not one of threadId, projectId, environmentId, hostId, cwd", short(key))
+			return c, fmt.Sprintf("%q is not one of threadId, projectId, environmentId, hostId, cwd", clip.Text(key, shown))
 		}
 		if *field != "" {
 			return c, key + " is given twice"

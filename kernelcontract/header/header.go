@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
 )
 
 // Names of request headers.
@@ -65,7 +66,7 @@ func ParseClient(values []string) (kernelcontract.ClientInfo, *kernelcontract.Er
 		ok = ok && more && isPart(info.Version)
 	}
 	if !ok {
-		return kernelcontract.HeadlessClient(), refuse(Client, "%q is not kind/surface or kind/surface; version=v, with each part 1 to %d of a-z 0-9 . _ -", short(value), MaxPart)
+		return kernelcontract.HeadlessClient(), refuse(Client, "%q is not kind/surface or kind/surface; version=v, with each part 1 to %d of a-z 0-9 . _ -", clip.Text(value, shown), MaxPart)
 	}
 	return info, nil
 }
@@ -103,7 +104,7 @@ func ParseRender(values []string) (*kernelcontract.Render, *kernelcontract.Error
 	}
 	mode, params, more := strings.Cut(value, ";")
 	if trimEnd(mode) != "text" {
-		return nil, refuse(Render, "%q does not begin with text", short(value))
+		return nil, refuse(Render, "%q does not begin with text", clip.Text(value, shown))
 	}
 	r := &kernelcontract.Render{}
 	seen := map[string]bool{}
@@ -123,10 +124,10 @@ func ParseRender(values []string) (*kernelcontract.Render, *kernelcontract.Error
 		case "tty":
 			r.TTY, ok = v == "1", v == "1" || v == "0"
 		default:
-			return nil, refuse(Render, "%q is not width, color or tty", short(key))
+			return nil, refuse(Render, "%q is not width, color or tty", clip.Text(key, shown))
 		}
 		if !ok {
-			return nil, refuse(Render, "%s is %q; width takes %d to %d, color and tty take 0 or 1", key, short(v), kernelcontract.MinWidth, kernelcontract.MaxWidth)
+			return nil, refuse(Render, "%s is %q; width takes %d to %d, color and tty take 0 or 1", key, clip.Text(v, shown), kernelcontract.MinWidth, kernelcontract.MaxWidth)
 		}
 		seen[key] = true
 	}
@@ -162,7 +163,7 @@ func ValidCursor(s string) bool {
 func ParseLastEventID(values []string) (string, *kernelcontract.Error) {
 	value, _, err := one(LastEventID, values)
 	if err == nil && value != "" && !ValidCursor(value) {
-		err = refuse(LastEventID, "%q is not a cursor: printable ASCII, at most %d bytes", short(value), kernelcontract.MaxCursor)
+		err = refuse(LastEventID, "%q is not a cursor: printable ASCII, at most %d bytes", clip.Text(value, shown), kernelcontract.MaxCursor)
 	}
 	if err != nil {
 		return "", err
@@ -175,10 +176,3 @@ func trimEnd(s string) string   { return strings.TrimRight(s, " \t") }
 
 // shown bounds how much of a foreign value a message repeats, in bytes.
 const shown = 80
-
-func short(s string) string {
-	if len(s) > shown {
-		return strings.ToValidUTF8(s[:shown], "") + "…"
-	}
-	return s
-}

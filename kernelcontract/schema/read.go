@@ -2,8 +2,8 @@ package schema
 
 import (
 	"fmt"
-	"strconv"
 
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
 	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
@@ -28,13 +28,4 @@ func readMembers(raw []byte) ([]jsontext.Member, error) {
 const maxQuoted = 64
 
 // quoteShort quotes s for a message, cut to maxQuoted bytes.
-func quoteShort(s string) string {
-	if len(s) <= maxQuoted {
-		return strconv.Quote(s)
-	}
-	n := maxQuoted
-	for n > maxQuoted-4 && s[n]&0xC0 == 0x80 { // do not cut a code point
-		n--
-	}
-	return strconv.Quote(s[:n]) + "…"
-}
+func quoteShort(s string) string { return clip.Quote(s, maxQuoted) }

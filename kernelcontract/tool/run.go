@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
 	"github.com/bb-kernel/bb/kernelcontract/text"
 )
 
@@ -120,7 +121,7 @@ func (t *transcript) add(s, cursor string) bool {
 	room := MaxStreamBytes - closingRoom - t.b.Len()
 	if len(s) > room {
 		if t.n == 0 {
-			t.b.WriteString(cut(s, room))
+			t.b.WriteString(clip.Bytes(s, room))
 			t.n++
 		}
 		return false
@@ -134,14 +135,6 @@ func (t *transcript) add(s, cursor string) bool {
 		t.cursor = cursor
 	}
 	return true
-}
-
-// cut returns at most n bytes of s, not splitting a character.
-func cut(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 func (t *transcript) content() []Content {

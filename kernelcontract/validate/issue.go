@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
 	"github.com/bb-kernel/bb/kernelcontract/internal/near"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 )
@@ -87,7 +87,7 @@ func (f *finding) issue() schema.Issue {
 		if s.element {
 			path[i] = s.index
 		} else {
-			path[i] = cut(s.key, maxPathKey)
+			path[i] = clip.Text(s.key, maxPathKey)
 		}
 	}
 	return schema.Issue{Path: path, Code: f.code, Message: f.message}
@@ -99,28 +99,11 @@ const maxEcho = 64
 // maxListed is the number of allowed values or names that a message lists.
 const maxListed = 12
 
-// cut shortens s to n bytes on a boundary of code points.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // shorten cuts a literal for a message.
-func shorten(s string) string { return cut(s, maxEcho) }
+func shorten(s string) string { return clip.Text(s, maxEcho) }
 
 // quote quotes a string for a message.
-func quote(s string) string {
-	if len(s) <= maxEcho {
-		return strconv.Quote(s)
-	}
-	short := strings.TrimSuffix(cut(s, maxEcho), "…")
-	return strconv.Quote(short) + "…"
-}
+func quote(s string) string { return clip.Quote(s, maxEcho) }
 
 // describe names a value of the text for a message.
 func describe(raw []byte) string {
@@ -144,7 +127,7 @@ func quoteRaw(raw []byte) string {
 	if len(raw) <= maxEcho+2 {
 		return string(raw)
 	}
-	return strings.TrimSuffix(cut(string(raw), maxEcho), "…") + `"…`
+	return clip.Bytes(string(raw), maxEcho) + `"…`
 }
 
 // plural counts things.
