@@ -9,6 +9,8 @@ import (
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/docs"
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/route"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/text"
@@ -43,15 +45,15 @@ func (c *collector) queries() {
 	for _, raw := range inputs(c.def) {
 		query, err := route.Encode(in, raw)
 		if err != nil {
-			c.add("%s does not fit a query string: %s", short(raw), err)
+			c.add("%s does not fit a query string: %s", clip.Text(string(raw), maxShown), err)
 			continue
 		}
 		back, _, issues := route.Decode(in, c.def.Kind, query)
 		switch {
 		case len(issues) > 0:
-			c.add("%s travels as ?%s and is refused: %s", short(raw), query, issues[0])
-		case !sameJSON(raw, back):
-			c.add("%s travels as ?%s and arrives as %s", short(raw), query, short(back))
+			c.add("%s travels as ?%s and is refused: %s", clip.Text(string(raw), maxShown), query, issues[0])
+		case !jsontext.Equal(raw, back):
+			c.add("%s travels as ?%s and arrives as %s", clip.Text(string(raw), maxShown), query, clip.Text(string(back), maxShown))
 		}
 	}
 }
@@ -90,9 +92,9 @@ func CheckWord(d *kernelcontract.MethodDef, s *kernelcontract.ServiceDef) []Prob
 		back, err := word.Input(w, word.Values{Whole: &whole})
 		switch {
 		case err != nil:
-			c.add("%s cannot be said, not even as --input: %s", short(raw), err)
-		case !sameJSON(raw, back):
-			c.add("%s given as --input arrives as %s", short(raw), short(back))
+			c.add("%s cannot be said, not even as --input: %s", clip.Text(string(raw), maxShown), err)
+		case !jsontext.Equal(raw, back):
+			c.add("%s given as --input arrives as %s", clip.Text(string(raw), maxShown), clip.Text(string(back), maxShown))
 		}
 	}
 	return c.problems
@@ -197,16 +199,4 @@ func hasBlankLine(s string) bool {
 		}
 	}
 	return false
-}
-
-// sameJSON compares two values exactly; the order of members does not count.
-func sameJSON(a, b json.RawMessage) bool {
-	decode := func(raw json.RawMessage) (v any, err error) {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		return v, d.Decode(&v)
-	}
-	va, errA := decode(a)
-	vb, errB := decode(b)
-	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
 }

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/internal/clip"
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/validate"
 )
@@ -118,35 +119,28 @@ func (c *collector) roundTrip(what string, s *schema.Schema, t reflect.Type) {
 		}
 		first := reflect.New(t)
 		if err := json.Unmarshal(normalized, first.Interface()); err != nil {
-			c.add("%s: %s fits the schema and does not decode: %s", what, short(raw), err)
+			c.add("%s: %s fits the schema and does not decode: %s", what, clip.Text(string(raw), maxShown), err)
 			continue
 		}
 		again, err := schema.Marshal(first.Elem().Interface())
 		if err != nil {
-			c.add("%s: %s decodes and does not encode again: %s", what, short(raw), err)
+			c.add("%s: %s decodes and does not encode again: %s", what, clip.Text(string(raw), maxShown), err)
 			continue
 		}
 		if issues := v.Value(again); len(issues) > 0 {
-			c.add("%s: the Go type turns %s into %s, which does not fit its schema: %s", what, short(raw), short(again), issues[0])
+			c.add("%s: the Go type turns %s into %s, which does not fit its schema: %s", what, clip.Text(string(raw), maxShown), clip.Text(string(again), maxShown), issues[0])
 			continue
 		}
 		second := reflect.New(t)
 		if err := json.Unmarshal(again, second.Interface()); err != nil {
-			c.add("%s: the Go type does not read what it writes, %s: %s", what, short(again), err)
+			c.add("%s: the Go type does not read what it writes, %s: %s", what, clip.Text(string(again), maxShown), err)
 			continue
 		}
-		if third, err := schema.Marshal(second.Elem().Interface()); err != nil || !sameJSON(again, third) {
-			c.add("%s: the Go type writes %s and, having read that, %s", what, short(again), short(third))
+		if third, err := schema.Marshal(second.Elem().Interface()); err != nil || !jsontext.Equal(again, third) {
+			c.add("%s: the Go type writes %s and, having read that, %s", what, clip.Text(string(again), maxShown), clip.Text(string(third), maxShown))
 		}
 	}
 }
 
 // maxShown bounds the JSON that a problem shows, in bytes.
 const maxShown = 200
-
-func short(raw []byte) string {
-	if len(raw) <= maxShown {
-		return string(raw)
-	}
-	return strings.ToValidUTF8(string(raw[:maxShown]), "") + "…"
-}

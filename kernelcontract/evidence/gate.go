@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -73,7 +73,7 @@ type Gate struct {
 // NewGate returns a Gate. The error says that the key is too short.
 func NewGate(key []byte) (*Gate, error) {
 	if len(key) < MinGateKey {
-		return nil, errors.New("the gate key has fewer than 16 bytes; write 32 random ones into its file")
+		return nil, fmt.Errorf("the gate key has %d bytes, fewer than %d can be guessed; write 32 random ones into its file", len(key), MinGateKey)
 	}
 	return &Gate{key: bytes.Clone(key), used: map[string]int64{}}, nil
 }

@@ -2,6 +2,7 @@ package route
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -46,7 +47,7 @@ func Decode(in *schema.Schema, kind kernelcontract.Kind, rawQuery string) (json.
 		return json.RawMessage("{}"), Transport{}, nil
 	}
 	if len(rawQuery) > MaxURL {
-		return nil, Transport{}, []schema.Issue{{Code: schema.IssueTooBig, Message: "the query string must not be longer than 32 KiB"}}
+		return nil, Transport{}, []schema.Issue{{Code: schema.IssueTooBig, Message: "the query string must not be longer than " + strconv.Itoa(MaxURL>>10) + " KiB"}}
 	}
 	if in == nil || kind == kernelcontract.KindMutation {
 		in = &schema.Schema{}
@@ -197,7 +198,7 @@ func (d *decoder) transport() (t Transport) {
 	}
 	if p := d.only(sinceProperty); p != nil {
 		if t.Since = p.value; !header.ValidCursor(t.Since) && t.Since != "" {
-			d.add(schema.IssueInvalidFormat, "must be a cursor: printable ASCII, at most 256 bytes", p.key)
+			d.add(schema.IssueInvalidFormat, "must be a cursor: printable ASCII, at most "+strconv.Itoa(kernelcontract.MaxCursor)+" bytes", p.key)
 			t.Since = ""
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"mime"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -99,7 +100,7 @@ func runStream(ctx context.Context, c kernelcontract.Caller, d *kernelcontract.M
 			return Failure(err, items.content()...)
 		}
 		if !items.add(s, ev.Cursor) {
-			return items.result("Stopped at 256 KiB")
+			return items.result("Stopped at " + strconv.Itoa(MaxStreamBytes>>10) + " KiB")
 		}
 	}
 	return items.result("End of the stream")

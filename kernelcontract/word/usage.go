@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
 )
 
 // Option is a flag that words have beside their fields.
@@ -231,7 +233,7 @@ func withoutDefaults(w *Word, input json.RawMessage) json.RawMessage {
 	}
 	out := []byte{'{'}
 	for _, m := range members {
-		if f := w.Field(m.Name); f != nil && f.Default != nil && f.Ambient == "" && sameJSON(f.Default, m.Raw) {
+		if f := w.Field(m.Name); f != nil && f.Default != nil && f.Ambient == "" && jsontext.Equal(f.Default, m.Raw) {
 			continue
 		}
 		if len(out) > 1 {

@@ -2,7 +2,6 @@ package word
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract/internal/jsontext"
@@ -58,7 +57,7 @@ func Words(w *Word, input json.RawMessage) (args []string, ok bool) {
 		}
 	}
 	back, err := Input(w, v)
-	return args, err == nil && sameJSON(back, input)
+	return args, err == nil && jsontext.Equal(back, input)
 }
 
 // flagWord writes a flag as one word.
@@ -114,16 +113,4 @@ func textsOf(f *Field, raw json.RawMessage) ([]string, bool) {
 		return []string{string(raw)}, true // bare, it would be read as JSON
 	}
 	return []string{textOf(raw)}, true
-}
-
-// sameJSON compares two values exactly; the order of members does not count.
-func sameJSON(a, b json.RawMessage) bool {
-	decode := func(raw json.RawMessage) (v any, ok bool) {
-		d := json.NewDecoder(strings.NewReader(string(raw)))
-		d.UseNumber()
-		return v, d.Decode(&v) == nil
-	}
-	va, oka := decode(a)
-	vb, okb := decode(b)
-	return oka && okb && reflect.DeepEqual(va, vb)
 }

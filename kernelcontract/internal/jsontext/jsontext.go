@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 )
 
 // Marshal is json.Marshal without HTML escaping.
@@ -71,6 +72,20 @@ func split(text []byte) ([]Member, error) {
 		return nil, ErrTrailing
 	}
 	return members, nil
+}
+
+// Equal compares two JSON values exactly: numbers by their text, objects without regard to order. What is not JSON equals
+// nothing.
+func Equal(a, b []byte) bool {
+	va, errA := decode(a)
+	vb, errB := decode(b)
+	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
+}
+
+func decode(text []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return v, d.Decode(&v)
 }
 
 // Find returns the place of the first member of that name, -1 when there is none.

@@ -30,6 +30,24 @@ func TestMembersKeepOrderAndRepeats(t *testing.T) {
 	is.Equal(jsontext.Find(members, "c"), -1)
 }
 
+func TestEqual(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"a":1,"b":[2]}`, `{ "b":[2], "a":1 }`, true},
+		{`9007199254740993`, `9007199254740992`, false},
+		{`1.0`, `1`, false},
+		{`[1,2]`, `[2,1]`, false},
+		{`null`, `null`, true},
+		{`{`, `{`, false},
+	} {
+		if got := jsontext.Equal([]byte(tt.a), []byte(tt.b)); got != tt.want {
+			t.Errorf("%s and %s: %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
 func TestMembersRefuses(t *testing.T) {
 	for text, want := range map[string]error{
 		"": jsontext.ErrEnds, " ": jsontext.ErrEnds, "{": jsontext.ErrEnds, `{"a"`: jsontext.ErrEnds, `{"a":1`: jsontext.ErrEnds,

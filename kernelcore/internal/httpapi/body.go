@@ -50,7 +50,7 @@ func (x *exchange) body() (ok bool) {
 }
 
 func tooLarge() *kernelcontract.Error {
-	err := kernelcontract.InvalidInput.Errorf("the body is larger than 1 MiB")
+	err := kernelcontract.InvalidInput.Errorf("the body is larger than %d MiB", MaxBody>>20)
 	err.Refusal = kernelcontract.TooLarge
 	return err
 }
