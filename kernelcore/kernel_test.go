@@ -419,4 +419,7 @@ func TestToolsRunAsTheAgentOfTheThread(t *testing.T) {
 	res = k.RunTool(t.Context(), "t1", kernelcontract.Context{}, "nothing", nil)
 	is.True(!res.Success)
 	is.True(strings.HasPrefix(res.Content[0].Text, "not_found: "))
+	res = k.RunTool(t.Context(), "", kernelcontract.Context{ThreadID: "t1"}, "echo_main_say", []byte(`{"word":"hi"}`))
+	is.True(!res.Success) // an agent has a name
+	is.True(strings.HasPrefix(res.Content[0].Text, "invalid_input: "))
 }

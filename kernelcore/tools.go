@@ -33,6 +33,9 @@ func (k *Kernel) Tools() []*tool.Spec {
 // RunTool calls a tool by name for an agent's session: as agent:<threadId>, with the session's context for the ambient
 // fields that the model omits. It always answers; a failure is a result that says so. threadID is required.
 func (k *Kernel) RunTool(ctx context.Context, threadID string, session kernelcontract.Context, name string, input json.RawMessage) tool.Result {
+	if threadID == "" { // else it would be an agent that nobody knows
+		return tool.Failure(kernelcontract.InvalidInput.Errorf("the tool %q was called without a thread: name the one whose session calls", name))
+	}
 	c := k.current.Load()
 	for _, s := range c.catalog.Services() {
 		for _, d := range s.Methods {

@@ -81,7 +81,7 @@ func serve(ctx context.Context, c *Config, k *kernelcore.Kernel, m *metrics, ln 
 	}
 	select {
 	case err := <-served:
-		return fmt.Errorf("the listener on %s failed: %w", url, err)
+		return errors.Join(fmt.Errorf("the listener on %s failed: %w", url, err), srv.Close())
 	case <-ctx.Done():
 	}
 	draining.Store(true)
