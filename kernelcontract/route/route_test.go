@@ -321,6 +321,15 @@ func FuzzDecode(f *testing.F) {
 			if (len(issues) == 0) != (got != nil) {
 				t.Fatalf("%s %q: input %q with issues %v", kind, query, got, issues)
 			}
+			more := route.Issues(everyShape, kind, query, func(input json.RawMessage) []schema.Issue {
+				if !json.Valid(input) || input[0] != '{' && input[0] > ' ' {
+					t.Fatalf("%s %q: %q is checked", kind, query, input)
+				}
+				return nil
+			})
+			if len(more) != len(issues) {
+				t.Fatalf("%s %q: %d issues became %d", kind, query, len(issues), len(more))
+			}
 			var object map[string]json.RawMessage
 			if got != nil && json.Unmarshal(got, &object) != nil {
 				t.Fatalf("%s %q: input %q is no object", kind, query, got)
