@@ -79,14 +79,15 @@ type Kernel struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // background work: retirement of plugins, checks
 
-	mu     sync.Mutex // serializes changes of the composition
-	closed bool
+	mu       sync.Mutex // serializes changes of the composition
+	closed   bool
+	removing map[string]bool // plugins whose data is about to be deleted
 }
 
 // New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error. The
 // error is that of the store, which stays open then, or lists what is wrong with the options.
 func New(o Options) (*Kernel, error) {
-	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now()}
+	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now(), removing: map[string]bool{}}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}

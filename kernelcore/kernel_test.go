@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -246,6 +247,40 @@ func TestDisableEnableReloadRemove(t *testing.T) {
 
 	is.True(errors.Is(k.Disable(t.Context(), "nobody"), kernelcontract.NotFound))
 	is.True(errors.Is(k.Disable(t.Context(), "kernel"), kernelcontract.Conflict))
+}
+
+func TestEnableWaitsForTheEndOfARemoval(t *testing.T) {
+	is := is.New(t)
+	entered, release := make(chan struct{}), make(chan struct{})
+	slow := &kernelcontract.Mutation[wordIn, wordOut]{Ref: "slow/main.wait", Summary: "Waits"}
+	service := &kernelcontract.Service{ID: "slow/main", Summary: "Slow", Methods: []kernelcontract.Method{slow}}
+	k := start(t, kernelcore.Options{Plugins: []*pluginsdk.Plugin{{ID: "slow", Services: []*kernelcontract.Service{service},
+		Setup: func(_ context.Context, h *pluginsdk.Host) error {
+			h.Provide(service, slow.Handle(func(ctx context.Context, _ wordIn) (wordOut, error) {
+				close(entered)
+				<-release
+				n, err := pluginsdk.Update(ctx, h.KV(), "times", func(n int) int { return n + 1 })
+				return wordOut{Times: n}, err
+			}))
+			return nil
+		}}}})
+	called, removed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := slow.Call(context.Background(), k.As(local), wordIn{"x"})
+		called <- err
+	}()
+	<-entered
+	generation := k.Generation()
+	go func() { removed <- k.Remove(context.Background(), "slow") }()
+	for k.Generation() == generation { // until it is out of the catalog
+		runtime.Gosched()
+	}
+	is.True(errors.Is(k.Enable(t.Context(), "slow"), kernelcontract.Conflict))
+	is.True(errors.Is(k.Remove(t.Context(), "slow"), kernelcontract.Conflict))
+	close(release)
+	is.NoErr(<-called) // a call in flight finishes
+	is.NoErr(<-removed)
+	is.NoErr(k.Enable(t.Context(), "slow"))
 }
 
 func TestReloadThatFailsKeepsTheOldLife(t *testing.T) {

@@ -16,8 +16,11 @@ import (
 // cannot be loaded; it is then listed as failed.
 func (k *Kernel) Enable(ctx context.Context, id string) error {
 	return k.change(ctx, id, func(p *composed, offered map[string]bool) error {
-		if p.state == manifest.Ready {
+		switch {
+		case p.state == manifest.Ready:
 			return nil
+		case k.removing[id]:
+			return kernelcontract.Conflict.Errorf("the plugin %s is being removed: enable it once its calls in flight are done and its data is gone", id)
 		}
 		if err := k.putRow(ctx, id, manifest.Ready); err != nil {
 			return err
@@ -38,21 +41,33 @@ func (k *Kernel) Disable(ctx context.Context, id string) error {
 		if err := k.putRow(ctx, id, manifest.Disabled); err != nil {
 			return err
 		}
-		*p = composed{plugin: p.plugin, state: manifest.Disabled}
+		*p = composed{plugin: p.plugin, state: manifest.Disabled, stopped: p.stopped}
 		return nil
 	})
 }
 
 // Remove takes a plugin out of the catalog and deletes its data and settings. A plugin that is compiled into the program
-// stays listed as removed; Enable brings it back, empty.
+// stays listed as removed; Enable brings it back, empty. Until its calls in flight are done it cannot be enabled.
 func (k *Kernel) Remove(ctx context.Context, id string) error {
 	var stopped <-chan struct{}
+	marked := false
+	defer func() {
+		if marked {
+			k.mu.Lock()
+			delete(k.removing, id)
+			k.mu.Unlock()
+		}
+	}()
 	err := k.change(ctx, id, func(p *composed, _ map[string]bool) error {
 		if err := k.putRow(ctx, id, manifest.Removed); err != nil {
 			return err
 		}
+		if k.removing[id] {
+			return kernelcontract.Conflict.Errorf("the plugin %s is being removed already", id)
+		}
 		stopped = p.stopped
-		*p = composed{plugin: p.plugin, state: manifest.Removed}
+		*p = composed{plugin: p.plugin, state: manifest.Removed, stopped: p.stopped}
+		k.removing[id], marked = true, true
 		return nil
 	})
 	if err != nil {
