@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -329,6 +330,35 @@ func TestPanicsAreContained(t *testing.T) {
 			is.True(strings.Contains(log.String(), "engine_test.go")) // with the stack
 		})
 	}
+}
+
+func TestHandlersThatEndTheirGoroutineAreAnswered(t *testing.T) {
+	is := is.New(t)
+	f := newFixture()
+	f.onQuery = func(context.Context, input) (output, error) { runtime.Goexit(); return output{}, nil }
+	e := f.engine(t, engine.Options{})
+	_, kerr := e.Call(t.Context(), request(e, "query", `{"name":"bb"}`))
+	is.Equal(kerr.Code, kernelcontract.Internal)
+	for name, open := range map[string]func(context.Context, input) (iter.Seq2[output, error], error){
+		"before it opens": func(context.Context, input) (iter.Seq2[output, error], error) { runtime.Goexit(); return nil, nil },
+		"after an item": func(context.Context, input) (iter.Seq2[output, error], error) {
+			return func(yield func(output, error) bool) {
+				yield(output{Text: "a"}, nil)
+				runtime.Goexit()
+			}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f.onFollow = open
+			var last error
+			for _, err := range f.follow.Events(t.Context(), caller(e), input{Name: "bb"}, "") {
+				last = err
+			}
+			is.Equal(kernelcontract.CodeOf(last), kernelcontract.Internal) // not the end of the stream
+		})
+	}
+	is.True(retire(t, f.instance, time.Second))
 }
 
 func items(texts ...string) func(context.Context, input) (iter.Seq2[output, error], error) {

@@ -13,6 +13,9 @@ import (
 
 var emptyObject = []byte("{}")
 
+// errGoexit is what a handler did that returned neither a result nor a panic.
+var errGoexit = errors.New("the handler ended its goroutine with runtime.Goexit instead of returning")
+
 // Call runs a query or a mutation through the whole pipeline. It answers by the deadline even when the handler does not.
 func (e *Engine) Call(ctx context.Context, r *Request) (Result, *kernelcontract.Error) {
 	start := time.Now()
@@ -50,8 +53,16 @@ func (e *Engine) call(ctx context.Context, r *Request) (Result, *kernelcontract.
 	done := make(chan outcome, 1)
 	e.workers.do(func() { // the end of the instance waits for leave
 		defer m.instance.leave()
-		res, err := e.run(ctx, r, m, info, input)
-		done <- outcome{res, err}
+		var o outcome
+		returned := false
+		defer func() {
+			if !returned {
+				o.err = e.pluginFault(m, info.ID, errGoexit)
+			}
+			done <- o
+		}()
+		o.res, o.err = e.run(ctx, r, m, info, input)
+		returned = true
 	})
 	select {
 	case o := <-done:

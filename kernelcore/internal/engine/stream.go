@@ -119,11 +119,7 @@ func (e *Engine) open(ctx context.Context, r *Request, start time.Time) (*Stream
 
 // produce runs the handler's sequence into frames. It first says on opened whether there is one.
 func (e *Engine) produce(ctx context.Context, r *Request, m *Method, info *kernelcontract.CallInfo, input []byte, opened chan<- *kernelcontract.Error, frames chan<- Frame) {
-	items, err := e.sequence(ctx, m, info, input)
-	opened <- err
-	if err != nil {
-		return
-	}
+	answered, returned := false, false
 	send := func(f Frame) bool {
 		select {
 		case frames <- f:
@@ -133,16 +129,29 @@ func (e *Engine) produce(ctx context.Context, r *Request, m *Method, info *kerne
 		}
 	}
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover(); {
+		case p != nil:
 			send(Frame{Err: e.panicked(m, info.ID, p)})
+		case !answered:
+			opened <- e.pluginFault(m, info.ID, errGoexit)
+		case !returned:
+			send(Frame{Err: e.pluginFault(m, info.ID, errGoexit)})
 		}
 	}()
+	items, err := e.sequence(ctx, m, info, input)
+	answered = true
+	opened <- err
+	if err != nil {
+		returned = true
+		return
+	}
 	for ev, err := range items {
 		f := e.frame(ctx, r, m, info, ev, err)
 		if !send(f) || f.Err != nil {
-			return
+			break
 		}
 	}
+	returned = true
 }
 
 // sequence calls the guards and the handler.
