@@ -77,17 +77,16 @@ func (k *Kernel) rows(ctx context.Context) (map[string]row, error) {
 	return rows, err
 }
 
-func (k *Kernel) putRow(ctx context.Context, id string, state manifest.State) error {
-	return k.store.Update(ctx, func(tx store.Tx) error {
-		if state == manifest.Ready {
-			return tx.Delete(rowsBucket, id)
-		}
-		raw, err := json.Marshal(row{State: state})
-		if err != nil {
-			return err
-		}
-		return tx.Put(rowsBucket, id, raw)
-	})
+// saveRow stores what was decided about a plugin. One that should run and fails has no row either.
+func saveRow(tx store.Tx, id string, state manifest.State) error {
+	if state != manifest.Disabled && state != manifest.Removed {
+		return tx.Delete(rowsBucket, id)
+	}
+	raw, err := json.Marshal(row{State: state})
+	if err != nil {
+		return err
+	}
+	return tx.Put(rowsBucket, id, raw)
 }
 
 // compose loads every plugin for the first time. k.mu is held.
@@ -121,7 +120,7 @@ func (k *Kernel) compose(ctx context.Context) error {
 			k.load(ctx, p, offered)
 		}
 	}
-	return k.install(ctx, plugins, problems)
+	return k.install(ctx, plugins, problems, nil)
 }
 
 // offeredBy returns the ids of the services that the kernel and enabled plugins offer.
@@ -198,14 +197,20 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 }
 
 // install makes plugins the current composition: one pointer is swapped, then the instances that are gone are retired
-// in the background. When the store refuses, the new ones are. k.mu is held.
-func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []error) error {
+// in the background. When the store refuses, the new ones are. What was decided about changed, a plugin or nil, is stored
+// in the transaction of the generation, so that the two never disagree. k.mu is held.
+func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []error, changed *composed) error {
 	var running []*composed
 	var carry *engine.Catalog
 	if old := k.current.Load(); old != nil {
 		running, carry = old.plugins, old.catalog
 	}
-	generation, err := nextGeneration(ctx, k.store)
+	generation, err := nextGeneration(ctx, k.store, func(tx store.Tx) error {
+		if changed == nil {
+			return nil
+		}
+		return saveRow(tx, changed.plugin.ID, changed.state)
+	})
 	if err != nil {
 		k.retire(plugins, running)
 		return fmt.Errorf("the catalog's generation cannot be stored: %w", err)

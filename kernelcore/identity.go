@@ -39,8 +39,8 @@ func loadServerID(ctx context.Context, s store.Store) (string, error) {
 }
 
 // nextGeneration returns the number of the next catalog. It is stored before it is used, so that it grows across
-// restarts whatever happens.
-func nextGeneration(ctx context.Context, s store.Store) (uint64, error) {
+// restarts whatever happens. save writes in the same transaction.
+func nextGeneration(ctx context.Context, s store.Store, save func(store.Tx) error) (uint64, error) {
 	var n uint64
 	err := s.Update(ctx, func(tx store.Tx) error {
 		raw, err := tx.Get(kernelBucket, generationKey)
@@ -54,6 +54,9 @@ func nextGeneration(ctx context.Context, s store.Store) (uint64, error) {
 			n = binary.BigEndian.Uint64(raw)
 		}
 		n++
+		if err := save(tx); err != nil {
+			return err
+		}
 		return tx.Put(kernelBucket, generationKey, binary.BigEndian.AppendUint64(nil, n))
 	})
 	return n, err

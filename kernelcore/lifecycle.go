@@ -22,9 +22,6 @@ func (k *Kernel) Enable(ctx context.Context, id string) error {
 		case k.removing[id]:
 			return kernelcontract.Conflict.Errorf("the plugin %s is being removed: enable it once its calls in flight are done and its data is gone", id)
 		}
-		if err := k.putRow(ctx, id, manifest.Ready); err != nil {
-			return err
-		}
 		for _, s := range p.plugin.Services {
 			if s != nil {
 				offered[s.ID] = true
@@ -38,9 +35,6 @@ func (k *Kernel) Enable(ctx context.Context, id string) error {
 // Disable takes a plugin out of the catalog, also across restarts, and keeps its data. Calls in flight finish.
 func (k *Kernel) Disable(ctx context.Context, id string) error {
 	return k.change(ctx, id, func(p *composed, _ map[string]bool) error {
-		if err := k.putRow(ctx, id, manifest.Disabled); err != nil {
-			return err
-		}
 		*p = composed{plugin: p.plugin, state: manifest.Disabled, stopped: p.stopped}
 		return nil
 	})
@@ -59,9 +53,6 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 		}
 	}()
 	err := k.change(ctx, id, func(p *composed, _ map[string]bool) error {
-		if err := k.putRow(ctx, id, manifest.Removed); err != nil {
-			return err
-		}
 		if k.removing[id] {
 			return kernelcontract.Conflict.Errorf("the plugin %s is being removed already", id)
 		}
@@ -126,7 +117,7 @@ func (k *Kernel) Reload(ctx context.Context, id string) error {
 		}
 		k.faults.forget(p.plugin.ID)
 	}
-	if err := k.install(ctx, plugins, old.listProblems); err != nil {
+	if err := k.install(ctx, plugins, old.listProblems, nil); err != nil {
 		return err
 	}
 	if len(failures) > 0 {
@@ -169,7 +160,7 @@ func (k *Kernel) change(ctx context.Context, id string, fn func(p *composed, off
 		return err
 	}
 	k.faults.forget(id)
-	if err := k.install(ctx, plugins, old.listProblems); err != nil {
+	if err := k.install(ctx, plugins, old.listProblems, plugins[i]); err != nil {
 		return err
 	}
 	if err := plugins[i].err; err != nil {

@@ -63,6 +63,28 @@ func (s *refusing) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Update(ctx, fn)
 }
 
+// counting is a store that counts its transactions.
+type counting struct {
+	store.Store
+	updates atomic.Int32
+}
+
+func (s *counting) Update(ctx context.Context, fn func(store.Tx) error) error {
+	s.updates.Add(1)
+	return s.Store.Update(ctx, fn)
+}
+
+func TestDecisionAndGenerationAreOneTransaction(t *testing.T) {
+	is := is.New(t)
+	s := &counting{Store: store.Memory()}
+	k := start(t, kernelcore.Options{Plugins: []*pluginsdk.Plugin{newEcho("echo").plugin()}, Store: s})
+	for _, change := range []func(context.Context, string) error{k.Disable, k.Enable} {
+		s.updates.Store(0)
+		is.NoErr(change(t.Context(), "echo"))
+		is.Equal(s.updates.Load(), int32(1))
+	}
+}
+
 func TestCompositionThatIsNotStoredIsUndone(t *testing.T) {
 	t.Run("at a reload", func(t *testing.T) {
 		is := is.New(t)
