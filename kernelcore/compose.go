@@ -24,7 +24,9 @@ type composed struct {
 	err      error // why it failed
 	loaded   *pluginsdk.Loaded
 	instance *engine.Instance // nil unless ready
-	stopped  chan struct{}    // closed once the instance has been retired
+	// stopped is closed once the instance and those of all earlier lives have been retired; previous is that of the life
+	// before.
+	stopped, previous chan struct{}
 }
 
 // stop retires the plugin and runs its stop functions. Streams get grace.
@@ -190,7 +192,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 		guards[i] = engine.Guard(g)
 	}
 	p.state, p.loaded = manifest.Ready, o.loaded
-	p.stopped = make(chan struct{})
+	p.stopped, p.previous = make(chan struct{}), p.stopped
 	p.instance = engine.NewInstance(engine.Source{
 		ID: p.plugin.ID, Services: o.loaded.Services, Handlers: o.loaded.Handlers, Guards: guards,
 	})
@@ -212,6 +214,9 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 		return saveRow(tx, changed.plugin.ID, changed.state)
 	})
 	if err != nil {
+		for _, p := range plugins {
+			p.previous = nil // it goes on, so its end is not waited for
+		}
 		k.retire(plugins, running)
 		return fmt.Errorf("the catalog's generation cannot be stored: %w", err)
 	}
@@ -265,7 +270,12 @@ func (k *Kernel) retire(from, to []*composed) {
 			continue
 		}
 		k.work.Go(func() {
-			defer close(p.stopped)
+			defer func() {
+				if p.previous != nil {
+					<-p.previous // ends: that retirement is bounded too
+				}
+				close(p.stopped)
+			}()
 			ctx, cancel := context.WithTimeout(context.Background(), engine.StreamGrace+StopTimeout)
 			defer cancel()
 			release := context.AfterFunc(k.ctx, cancel)

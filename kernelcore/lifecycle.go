@@ -131,7 +131,7 @@ func (k *Kernel) renew(ctx context.Context, p *composed, offered map[string]bool
 	if p.state == manifest.Disabled || p.state == manifest.Removed {
 		return kernelcontract.Conflict.Errorf("the plugin %s is %s: enable it with `bb plugin enable %s`", p.plugin.ID, p.state, p.plugin.ID)
 	}
-	next := &composed{plugin: p.plugin}
+	next := &composed{plugin: p.plugin, stopped: p.stopped}
 	k.load(ctx, next, offered)
 	if next.state == manifest.Failed && p.state == manifest.Ready {
 		return kernelcontract.Precondition.Errorf("the plugin %s keeps running as it was, because its new life failed: %s", p.plugin.ID, next.err)
