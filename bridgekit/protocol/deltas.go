@@ -95,7 +95,7 @@ type InputAccepted struct {
 // TurnOpen says that a turn began. ParentRef is null in this version.
 type TurnOpen struct {
 	TurnKey   *string `json:"turnKey" rule:"nonempty"`
-	ParentRef *string `json:"parentRef" rule:"nosep"`
+	ParentRef *string `json:"parentRef" rule:"isnull"`
 }
 
 // TurnBoundary ends a turn.
@@ -119,7 +119,7 @@ type TurnDiff struct {
 
 // ItemOpen begins an item.
 type ItemOpen struct {
-	Scope        Scope        `json:"-"`
+	Scope        Scope        `json:"-" rule:"scope"`
 	Key          ItemKey      `json:"key"`
 	Item         Item         `json:"item"`
 	Presentation Presentation `json:"presentation"`
@@ -127,7 +127,7 @@ type ItemOpen struct {
 
 // ItemText appends to an item's text or summary.
 type ItemText struct {
-	Scope  Scope      `json:"-"`
+	Scope  Scope      `json:"-" rule:"scope"`
 	Key    ItemKey    `json:"key"`
 	Stream TextStream `json:"stream"`
 	Text   string     `json:"text" rule:"bytes=text"`
@@ -146,7 +146,7 @@ func (TextStream) values() []string { return []string{"text", "summary"} }
 
 // ItemOutput appends to an item's output, or replaces it.
 type ItemOutput struct {
-	Scope Scope      `json:"-"`
+	Scope Scope      `json:"-" rule:"scope"`
 	Key   ItemKey    `json:"key"`
 	Mode  OutputMode `json:"mode"`
 	Text  string     `json:"text" rule:"bytes=text"`
@@ -165,7 +165,7 @@ func (OutputMode) values() []string { return []string{"append", "replace"} }
 
 // ItemProgress changes how an open item looks. Nil fields leave what they name as it is.
 type ItemProgress struct {
-	Scope        Scope         `json:"-"`
+	Scope        Scope         `json:"-" rule:"scope"`
 	Key          ItemKey       `json:"key"`
 	Message      *string       `json:"message"`
 	Item         Item          `json:"item" rule:"null"`
@@ -174,7 +174,7 @@ type ItemProgress struct {
 
 // ItemClose ends an item; Item is its whole final payload.
 type ItemClose struct {
-	Scope        Scope        `json:"-"`
+	Scope        Scope        `json:"-" rule:"scope"`
 	Key          ItemKey      `json:"key"`
 	Status       Status       `json:"status"`
 	Item         Item         `json:"item"`
@@ -280,7 +280,7 @@ func (FallbackReason) values() []string { return []string{"refusal", "provider"}
 
 // ProviderError reports an error. SettlesTurn, which needs the scope of a turn and WillRetry false, fails the turn.
 type ProviderError struct {
-	Scope        Scope         `json:"-"`
+	Scope        Scope         `json:"-" rule:"scope"`
 	Category     ErrorCategory `json:"category"`
 	Message      string        `json:"message"`
 	Detail       *string       `json:"detail"`
@@ -292,7 +292,7 @@ type ProviderError struct {
 
 // ProviderWarning reports something that a person should know.
 type ProviderWarning struct {
-	Scope    Scope           `json:"-"`
+	Scope    Scope           `json:"-" rule:"scope"`
 	Category WarningCategory `json:"category"`
 	Summary  *string         `json:"summary"`
 	Details  *string         `json:"details"`
@@ -300,7 +300,7 @@ type ProviderWarning struct {
 
 // ProviderUnhandled keeps what the bridge could not translate.
 type ProviderUnhandled struct {
-	Scope     Scope           `json:"-"`
+	Scope     Scope           `json:"-" rule:"scope"`
 	RawType   string          `json:"rawType"`
 	Raw       json.RawMessage `json:"raw" rule:"bytes=raw"`
 	ParentRef *string         `json:"parentRef" rule:"nosep"`

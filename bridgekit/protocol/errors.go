@@ -100,22 +100,6 @@ func (e *Error) Is(target error) bool {
 // Unwrap returns the cause on this side.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Issue is one problem of a value. Path holds the field names and indexes that lead to it, as "deltas[3].key"; "" is
-// the value itself.
-type Issue struct {
-	Path    string `json:"path"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-// String returns "path: message".
-func (i Issue) String() string {
-	if i.Path == "" {
-		return i.Message
-	}
-	return i.Path + ": " + i.Message
-}
-
 // RecoveryHint says what helps after a failure.
 type RecoveryHint string
 

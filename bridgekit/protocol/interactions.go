@@ -25,6 +25,7 @@ type Approval struct {
 	Subject    Subject        `json:"subject"`
 	Reason     string         `json:"reason" rule:"null"`
 	Decisions  []DecisionKind `json:"decisions" rule:"min=1,unique"`
+	Extra      Extra          `json:"-"`
 }
 
 // Questions asks a person to choose or to write.
@@ -32,21 +33,24 @@ type Questions struct {
 	RequestKey string     `json:"-"`
 	Scope      Scope      `json:"-"`
 	Questions  []Question `json:"questions" rule:"min=1,max=questions,unique=id"`
+	Extra      Extra      `json:"-"`
 }
 
 // OpenInteraction is a request of a kind that the plugin declares, <pluginId>/<kind>.
 type OpenInteraction struct {
 	RequestKey string          `json:"-"`
 	Scope      Scope           `json:"-"`
-	Name       string          `json:"-"` // the kind
+	Name       string          `json:"-" rule:"tag"` // the kind
 	Title      string          `json:"title" rule:"max=title"`
 	Data       json.RawMessage `json:"data" rule:"bytes=interaction"`
+	Extra      Extra           `json:"-"`
 }
 
 // Decision answers an Approval.
 type Decision struct {
 	Kind    DecisionKind  `json:"decision"`
 	Granted *GrantProfile `json:"granted"` // null with deny
+	Extra   Extra         `json:"-"`
 }
 
 // Allowed tells whether the decision is not a denial.
@@ -57,15 +61,19 @@ func (d *Decision) Allowed() bool {
 // Answers answers Questions: an Answer for the id of each.
 type Answers struct {
 	Answers map[string]Answer `json:"answers" rule:"bytes=interaction"`
+	Extra   Extra             `json:"-"`
 }
 
 // Submitted answers an OpenInteraction.
 type Submitted struct {
-	Data json.RawMessage `json:"data" rule:"bytes=interaction"`
+	Data  json.RawMessage `json:"data" rule:"bytes=interaction"`
+	Extra Extra           `json:"-"`
 }
 
 // InterruptedResolution is what is stored when a request ended without an answer.
-type InterruptedResolution struct{}
+type InterruptedResolution struct {
+	Extra Extra `json:"-"`
+}
 
 // DecisionKind is a decision about an approval. To deny is the agent's decline or reject once; to cancel the turn is
 // thread/stop.
@@ -233,12 +241,14 @@ type ReadAction struct {
 	Command string `json:"command"`
 	Name    string `json:"name"`
 	Path    string `json:"path"`
+	Extra   Extra  `json:"-"`
 }
 
 // ListFilesAction lists a folder.
 type ListFilesAction struct {
 	Command string  `json:"command"`
 	Path    *string `json:"path"`
+	Extra   Extra   `json:"-"`
 }
 
 // SearchAction searches files.
@@ -246,11 +256,13 @@ type SearchAction struct {
 	Command string  `json:"command"`
 	Query   *string `json:"query"`
 	Path    *string `json:"path"`
+	Extra   Extra   `json:"-"`
 }
 
 // UnknownAction is anything else.
 type UnknownAction struct {
 	Command string `json:"command"`
+	Extra   Extra  `json:"-"`
 }
 
 // Kind returns read.

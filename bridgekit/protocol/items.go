@@ -144,7 +144,7 @@ type TaskUsage struct {
 // Extension is an item of a kind that a provider declares. Name is the kind, <pluginId>/<name>; Payload is checked
 // against the declared JSON Schema by package extension.
 type Extension struct {
-	Name    string          `json:"-"`
+	Name    string          `json:"-" rule:"tag"`
 	Payload json.RawMessage `json:"payload" rule:"bytes=extension"`
 }
 

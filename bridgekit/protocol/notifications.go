@@ -29,7 +29,7 @@ type InteractionParams struct {
 	ThreadID         string      `json:"threadId" rule:"nonempty"`
 	ProviderThreadID string      `json:"providerThreadId" rule:"nonempty"`
 	RequestKey       string      `json:"requestKey" rule:"nonempty"`
-	Scope            Scope       `json:"-"`
+	Scope            Scope       `json:"-" rule:"scope=full"`
 	Request          Interaction `json:"request"`
 	Extra            Extra       `json:"-"`
 }

@@ -129,7 +129,7 @@ func (InstallAction) values() []string { return []string{"install", "update"} }
 // InstallActionInfo is an action that is offered; Label is Install or Update, as Kind says.
 type InstallActionInfo struct {
 	Kind    InstallAction `json:"kind"`
-	Label   string        `json:"label"`
+	Label   string        `json:"label" rule:"enum=Install|Update"`
 	Command string        `json:"command" rule:"nonempty"`
 	Extra   Extra         `json:"-"`
 }
