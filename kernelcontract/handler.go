@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
+	"sync"
+
+	"github.com/bb-kernel/bb/kernelcontract/internal/plain"
 )
 
 // Handler is a method with the function that answers it, without its types. Definitions make Handlers; the zero one
@@ -51,9 +55,10 @@ func unaryHandler[In, Out any](m Method, ref string, fn func(context.Context, In
 	if fn == nil {
 		return h
 	}
+	decode := inputDecoder[In]()
 	h.call = func(ctx context.Context, raw json.RawMessage) (any, error) {
 		var in In
-		if err := decodeInput(raw, &in); err != nil {
+		if err := decode(raw, &in); err != nil {
 			return nil, err
 		}
 		return fn(ctx, in)
@@ -61,14 +66,23 @@ func unaryHandler[In, Out any](m Method, ref string, fn func(context.Context, In
 	return h
 }
 
-// decodeInput decodes a validated input. A failure means that the type's own UnmarshalJSON refuses what its schema
-// accepts, which is the caller's problem only in so far as no input would do.
-func decodeInput(raw json.RawMessage, in any) error {
-	if len(raw) == 0 {
+// inputDecoder returns what decodes a validated input. A failure means that the type's own UnmarshalJSON refuses what its
+// schema accepts, which is the caller's problem only in so far as no input would do.
+func inputDecoder[In any]() func(raw json.RawMessage, in *In) error {
+	decoder := sync.OnceValue(func() *plain.Decoder { return plain.Of(reflect.TypeFor[In]()) })
+	return func(raw json.RawMessage, in *In) error {
+		if len(raw) == 0 {
+			return nil
+		}
+		if d := decoder(); d != nil {
+			if d.Decode(raw, reflect.ValueOf(in).Elem()) {
+				return nil
+			}
+			*in = *new(In) // it may be partly written
+		}
+		if err := json.Unmarshal(raw, in); err != nil {
+			return (&Error{Code: InvalidInput, Message: "the input does not decode: " + err.Error()}).WithCause(err)
+		}
 		return nil
 	}
-	if err := json.Unmarshal(raw, in); err != nil {
-		return (&Error{Code: InvalidInput, Message: "the input does not decode: " + err.Error()}).WithCause(err)
-	}
-	return nil
 }

@@ -36,9 +36,10 @@ func (m *Stream[In, Item]) Handle(fn func(ctx context.Context, in In) (iter.Seq2
 	if fn == nil {
 		return h
 	}
+	decode := inputDecoder[In]()
 	h.open = func(ctx context.Context, raw json.RawMessage) (iter.Seq2[Event[any], error], error) {
 		var in In
-		if err := decodeInput(raw, &in); err != nil {
+		if err := decode(raw, &in); err != nil {
 			return nil, err
 		}
 		items, err := fn(ctx, in)

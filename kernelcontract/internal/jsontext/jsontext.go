@@ -10,17 +10,6 @@ import (
 	"reflect"
 )
 
-// Marshal is json.Marshal without HTML escaping.
-func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes()[:b.Len()-1], nil // without the line feed
-}
-
 // Member is a member of an object.
 type Member struct {
 	Name string
