@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,7 @@ type Engine struct {
 	streams  atomic.Int64 // that are open
 	ids      *callIDs
 	workers  *workers
+	jobs     sync.Pool // of *job that wait for a call
 	Log      CallLog
 }
 
@@ -127,8 +129,8 @@ func unavailable(format string, args ...any) *kernelcontract.Error {
 	return err
 }
 
-// begin fills what the request leaves open and returns the context of the call.
-func (e *Engine) begin(ctx context.Context, r *Request) (context.Context, *kernelcontract.CallInfo, *kernelcontract.Error) {
+// begin fills what the request leaves open, and info with what its handler may know.
+func (e *Engine) begin(ctx context.Context, r *Request, info *kernelcontract.CallInfo) *kernelcontract.Error {
 	if r.CallID == "" {
 		r.CallID = e.NextCallID()
 	}
@@ -137,13 +139,13 @@ func (e *Engine) begin(ctx context.Context, r *Request) (context.Context, *kerne
 	}
 	depth := kernelcontract.CallFrom(ctx).Depth
 	if depth >= MaxNesting {
-		return nil, nil, kernelcontract.Internal.Errorf("%s was called %d plugins deep: they call each other in a circle", r.Method.Def.Ref(), depth)
+		return kernelcontract.Internal.Errorf("%s was called %d plugins deep: they call each other in a circle", r.Method.Def.Ref(), depth)
 	}
-	info := &kernelcontract.CallInfo{
+	*info = kernelcontract.CallInfo{
 		ID: r.CallID, Ref: r.Method.Def.Ref(), Since: r.Since, Principal: r.Principal, Client: r.Client, Context: r.Context,
 		Depth: depth + 1,
 	}
-	return kernelcontract.WithCall(ctx, info), info, nil
+	return nil
 }
 
 func (e *Engine) record(r *Request, start time.Time, err *kernelcontract.Error) {

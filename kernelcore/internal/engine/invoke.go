@@ -32,12 +32,13 @@ func (e *Engine) call(ctx context.Context, r *Request) (Result, *kernelcontract.
 	if err := e.Admit(r); err != nil {
 		return Result{}, err
 	}
-	ctx, info, kerr := e.begin(ctx, r)
+	c := &callContext{}
+	kerr := e.begin(ctx, r, &c.info)
 	if kerr != nil {
 		return Result{}, kerr
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.Deadline)
-	defer cancel()
+	c.Context, c.deadline = kernelcontract.WithCall(ctx, &c.info), r.Deadline
+	defer c.end(context.Canceled)
 	input, kerr := e.input(r)
 	if kerr != nil {
 		return Result{}, kerr
@@ -46,35 +47,32 @@ func (e *Engine) call(ctx context.Context, r *Request) (Result, *kernelcontract.
 	if kerr != nil {
 		return Result{}, kerr
 	}
-	type outcome struct {
-		res Result
-		err *kernelcontract.Error
+	if err := ctx.Err(); err != nil {
+		c.end(err)
 	}
-	done := make(chan outcome, 1)
-	e.workers.do(func() { // the end of the instance waits for leave
-		defer m.instance.leave()
-		var o outcome
-		returned := false
-		defer func() {
-			if !returned {
-				o.err = e.pluginFault(m, info.ID, errGoexit)
-			}
-			done <- o
-		}()
-		o.res, o.err = e.run(ctx, r, m, info, input)
-		returned = true
-	})
+	left := time.Until(c.deadline)
+	if left <= 0 {
+		c.end(context.DeadlineExceeded)
+	}
+	j := e.newJob()
+	j.ctx, j.request, j.method, j.input = c, r, m, input
+	j.late.Reset(left)
+	e.workers.do(j)
 	select {
-	case o := <-done:
-		return o.res, o.err
+	case <-j.done:
+		return j.answer()
 	case <-ctx.Done():
-		select { // an answer that came at the same time counts
-		case o := <-done:
-			return o.res, o.err
-		default:
-		}
-		return Result{}, contextError(ctx, d)
+		c.end(ctx.Err())
+	case <-j.late.C:
+		c.end(context.DeadlineExceeded)
 	}
+	select { // an answer that came at the same time counts
+	case <-j.done:
+		return j.answer()
+	default:
+	}
+	j.late.Stop() // the rest of the job is the handler's
+	return Result{}, contextError(c, d)
 }
 
 // enter counts the call into the method's instance. A method whose instance has just been retired is looked up again:

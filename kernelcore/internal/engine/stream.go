@@ -70,9 +70,9 @@ func (e *Engine) open(ctx context.Context, r *Request, start time.Time) (*Stream
 	if r.Since != "" && !d.Resumable {
 		return nil, kernelcontract.InvalidInput.Errorf("%s cannot be resumed: open it without a cursor", d.Ref())
 	}
-	ctx, info, kerr := e.begin(ctx, r)
-	if kerr != nil {
-		return nil, kerr
+	info := &kernelcontract.CallInfo{}
+	if err := e.begin(ctx, r, info); err != nil {
+		return nil, err
 	}
 	input, kerr := e.input(r)
 	if kerr != nil {
@@ -82,7 +82,7 @@ func (e *Engine) open(ctx context.Context, r *Request, start time.Time) (*Stream
 	if kerr != nil {
 		return nil, kerr
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(kernelcontract.WithCall(ctx, info))
 	frames := make(chan Frame, streamBuffer)
 	opened := make(chan *kernelcontract.Error, 1)
 	go func() { // owned by the instance, whose end waits for leave

@@ -6,9 +6,9 @@ import "sync"
 // have grown to what handlers and encoding need; a fresh goroutine would copy its stack several times in every call.
 const maxIdleWorkers = 32
 
-// workers runs functions on goroutines that it keeps. The zero value is not ready; see newWorkers.
+// workers runs jobs on goroutines that it keeps. The zero value is not ready; see newWorkers.
 type workers struct {
-	jobs chan func()
+	jobs chan *job
 	quit chan struct{}
 	stop sync.Once
 
@@ -17,26 +17,26 @@ type workers struct {
 }
 
 func newWorkers() *workers {
-	return &workers{jobs: make(chan func()), quit: make(chan struct{})}
+	return &workers{jobs: make(chan *job), quit: make(chan struct{})}
 }
 
-// do runs fn on an idle goroutine or a new one, and does not wait for it. fn must not panic.
-func (w *workers) do(fn func()) {
+// do runs j on an idle goroutine or a new one, and does not wait for it.
+func (w *workers) do(j *job) {
 	select {
-	case w.jobs <- fn:
+	case w.jobs <- j:
 	default:
-		go w.work(fn) // owned by quit, and by the instance whose call it runs
+		go w.work(j) // owned by quit, and by the instance whose call it runs
 	}
 }
 
-func (w *workers) work(fn func()) {
+func (w *workers) work(j *job) {
 	for {
-		fn()
+		j.run()
 		if !w.rest(+1) {
 			return
 		}
 		select {
-		case fn = <-w.jobs:
+		case j = <-w.jobs:
 			w.rest(-1)
 		case <-w.quit:
 			return
@@ -55,6 +55,6 @@ func (w *workers) rest(n int) bool {
 	return true
 }
 
-// close ends the idle goroutines; one that still runs a function ends after it. It does not wait for a handler that
+// close ends the idle goroutines; one that still runs a job ends after it. It does not wait for a handler that
 // ignores its context.
 func (w *workers) close() { w.stop.Do(func() { close(w.quit) }) }
