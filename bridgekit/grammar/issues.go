@@ -1,0 +1,109 @@
+package grammar
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/bb-kernel/bb/bridgekit/protocol"
+)
+
+// scoped tells whether deltas of a kind carry a scope.
+func scoped(k protocol.DeltaKind) bool {
+	switch k {
+	case protocol.KindItemOpen, protocol.KindItemText, protocol.KindItemOutput, protocol.KindItemProgress,
+		protocol.KindItemClose, protocol.KindProviderError, protocol.KindProviderWarning, protocol.KindProviderUnhandled:
+		return true
+	}
+	return false
+}
+
+// ruleOf returns the rule that the issues of a delta break.
+func ruleOf(k protocol.DeltaKind, issues []protocol.Issue) Rule {
+	rule := SchemaValid
+	for _, i := range issues {
+		switch {
+		case scoped(k) && (i.Path == "scope" || i.Path == "turnKey"):
+			return ScopeExplicit
+		case i.Path == "presentation" && (k == protocol.KindItemOpen || k == protocol.KindItemClose):
+			rule = PresentationPresent
+		}
+	}
+	return rule
+}
+
+// ruleOfValue is ruleOf for a Go value, in which a presentation that was left out is the zero one.
+func ruleOfValue(d protocol.Delta, issues []protocol.Issue) Rule {
+	var p *protocol.Presentation
+	switch d := d.(type) {
+	case nil:
+		return SchemaValid
+	case *protocol.ItemOpen:
+		if d != nil {
+			p = &d.Presentation
+		}
+	case *protocol.ItemClose:
+		if d != nil {
+			p = &d.Presentation
+		}
+	}
+	rule := ruleOf(d.Kind(), issues)
+	if rule == SchemaValid && p != nil && *p == (protocol.Presentation{}) {
+		return PresentationPresent
+	}
+	return rule
+}
+
+func detail(issues []protocol.Issue) string {
+	texts := make([]string, len(issues))
+	for i, issue := range issues {
+		texts[i] = issue.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// guess reads what a delta that breaks its schema opens or settles; nil when that cannot be told.
+func guess(raw []byte) protocol.Delta {
+	d := loose(raw)
+	scope := protocol.Scope{Turn: d.text("turnKey"), Thread: d.text("scope") == "thread"}
+	var turnKey *string
+	if scope.Turn != "" {
+		turnKey = &scope.Turn
+	}
+	k := loose(d["key"])
+	key := protocol.ItemKey{ProviderItemID: k.text("providerItemId"), Channel: k.text("channel"), ParentRef: k.text("parentRef")}
+	named := key != protocol.ItemKey{}
+	switch kind := protocol.DeltaKind(d.text("kind")); {
+	case kind == protocol.KindTurnOpen:
+		return &protocol.TurnOpen{TurnKey: turnKey}
+	case kind == protocol.KindTurnBoundary:
+		return &protocol.TurnBoundary{TurnKey: turnKey}
+	case kind == protocol.KindItemOpen && named:
+		return &protocol.ItemOpen{Scope: scope, Key: key}
+	case kind == protocol.KindItemClose && named:
+		return &protocol.ItemClose{Scope: scope, Key: key}
+	case kind == protocol.KindSessionEnded:
+		return &protocol.SessionEnded{}
+	case kind == protocol.KindSessionReset:
+		return &protocol.SessionReset{}
+	}
+	return nil
+}
+
+// object is an object of which nothing is known to be right.
+type object map[string]json.RawMessage
+
+func loose(raw []byte) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+func (o object) text(name string) string {
+	var s string
+	if json.Unmarshal(o[name], &s) != nil {
+		return ""
+	}
+	return s
+}
