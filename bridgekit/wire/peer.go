@@ -157,6 +157,11 @@ func (p *Peer) Close() {
 // should it still come; the request may then have been sent or not. When the connection has ended the error is
 // ErrClosed. Call waits for Run to begin.
 func (p *Peer) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	return p.CallSent(ctx, method, params, nil)
+}
+
+// CallSent is Call that also calls onSent when the request is written: what is sent from then on comes behind it.
+func (p *Peer) CallSent(ctx context.Context, method string, params any, onSent func()) (json.RawMessage, error) {
 	p.mu.Lock()
 	p.seq++
 	id := strconv.FormatUint(p.seq, 10)
@@ -176,6 +181,9 @@ func (p *Peer) Call(ctx context.Context, method string, params any) (json.RawMes
 	waiter, err := p.dispatch(ctx, id, c)
 	sent := err == nil
 	if sent {
+		if onSent != nil {
+			onSent()
+		}
 		err = waiter.Wait(ctx, nil)
 	}
 	switch {
