@@ -1,0 +1,268 @@
+package bridgekit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bb-kernel/bb/bridgekit/protocol"
+)
+
+// lane is the ordered queue of one thread. Its functions start in wire order, one at a time; turn/steer and thread/stop
+// overtake what waits for turn/start. Everything here is guarded by the connection's mutex.
+type lane struct {
+	c           *conn
+	id          string
+	declaration *protocol.ProviderDeclaration // of the session that is there or is being made
+	thread      *Thread                       // the session, also while it is being made; nil without one
+	queue       []*job
+	busy        bool // a function other than TurnStart runs
+	starting    *job // the turn/start whose function runs
+}
+
+// enqueue puts a request into the queue of its thread, on the reader's goroutine.
+func (c *conn) enqueue(id string, j *job) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == ending {
+		return protocol.BridgeError.Errorf("the bridge is shutting down")
+	}
+	l := c.lanes[id]
+	if l == nil {
+		l = &lane{c: c, id: id}
+		c.lanes[id] = l
+	}
+	if len(l.queue) >= maxWaiting && j.method != protocol.MethodThreadStop {
+		return crowdedError(true, maxWaiting, "requests of this thread wait")
+	}
+	if l.thread == nil && providerOf(j.params) != "" {
+		l.declaration = j.declaration
+	}
+	if j.method == protocol.MethodThreadDiscard {
+		l.hasten(l.takeStarts(len(l.queue)), j.declaration)
+	}
+	l.queue = append(l.queue, j)
+	l.next()
+	return nil
+}
+
+// next starts what may start. The caller holds the mutex.
+func (l *lane) next() {
+	if l.busy || l.c.state == ending {
+		return
+	}
+	i := 0
+	if l.starting != nil {
+		i = slices.IndexFunc(l.queue, func(j *job) bool { return overtakes(j.method) })
+	}
+	if i < 0 || i >= len(l.queue) {
+		if l.thread == nil && l.starting == nil {
+			delete(l.c.lanes, l.id)
+		}
+		return
+	}
+	j := l.queue[i]
+	l.queue = slices.Delete(l.queue, i, i+1)
+	if p, ok := j.params.(*protocol.ThreadStopParams); ok {
+		if p.Intent == protocol.Release {
+			j.refused = slices.ContainsFunc(l.queue[:i], startsTurn)
+		} else {
+			j.ahead = l.takeStarts(i)
+		}
+	}
+	l.busy = true
+	l.c.running.Go(func() { l.run(j) })
+}
+
+// takeStarts takes the turn/start requests out of the first n of the queue.
+func (l *lane) takeStarts(n int) []*job {
+	var taken, rest []*job
+	for i, j := range l.queue {
+		if i < n && startsTurn(j) {
+			taken = append(taken, j)
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	l.queue = rest
+	return taken
+}
+
+func startsTurn(j *job) bool { return j.method == protocol.MethodTurnStart }
+
+// overtakes tells whether a method never waits for TurnStart.
+func overtakes(method string) bool {
+	return method == protocol.MethodTurnSteer || method == protocol.MethodThreadStop
+}
+
+// free lets the next function start.
+func (l *lane) free() {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.busy = false
+	l.next()
+}
+
+// session returns the lane's session, or nil.
+func (l *lane) session() *Thread {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.thread
+}
+
+// run does what a request asks. It never panics, since the author's functions are contained.
+func (l *lane) run(j *job) {
+	switch p := j.params.(type) {
+	case *protocol.SessionParams, *protocol.ResumeParams, *protocol.ForkParams:
+		l.open(j)
+	case *protocol.TurnStartParams:
+		l.startTurn(j, p)
+		return // the lane was freed as soon as the function had begun
+	case *protocol.TurnSteerParams:
+		l.steer(j, p)
+	case *protocol.ThreadStopParams:
+		l.stop(j, p)
+	default:
+		if j.method == protocol.MethodThreadDiscard {
+			l.discard(j)
+		} else {
+			l.call(j)
+		}
+	}
+	l.free()
+}
+
+// open makes a session.
+func (l *lane) open(j *job) {
+	if l.session() != nil {
+		j.answer(nil, protocol.BridgeError.Errorf("thread %s has a session already: release or discard it first", clip(l.id)))
+		return
+	}
+	t := newThread(l.c, l.id, j.declaration)
+	l.c.mu.Lock()
+	l.thread = t
+	l.c.mu.Unlock()
+	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(t.ctx, t, j.params) })
+	if o.err == nil {
+		made := o.out.(opened)
+		o.out = made.identity
+		if issues := protocol.Validate(made.identity); len(issues) == 0 {
+			t.session = made.session
+			o.err = t.announce(made.identity)
+		} else {
+			defer l.drop(t)
+		}
+	}
+	if o.err != nil {
+		l.drop(t)
+	}
+	j.finish(o)
+}
+
+// drop ends a session.
+func (l *lane) drop(t *Thread) {
+	t.close()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if l.thread == t {
+		l.thread = nil
+	}
+}
+
+// startTurn runs TurnStart. The lane is free as soon as the function has begun, for what overtakes it.
+func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
+	t := l.session()
+	if t == nil {
+		j.answer(nil, noSession(l.id))
+		l.free()
+		return
+	}
+	turn := t.newTurn()
+	abandoned := t.expect(p.ClientRequestID, j)
+	release := t.work(turn)
+	begun := make(chan struct{})
+	ended := l.c.contain(j.method, l.id, func() (any, error) {
+		close(begun)
+		return j.handle(turn.ctx, t, j.params)
+	})
+	var o outcome
+	done := false
+	select {
+	case <-begun:
+	case o = <-ended:
+		done = true
+	}
+	l.c.mu.Lock()
+	l.busy, l.starting = false, j
+	l.next()
+	l.c.mu.Unlock()
+	if !done {
+		select {
+		case o = <-ended:
+		case <-abandoned:
+			o.err = ErrInterrupted
+		}
+	}
+	if o.err != nil {
+		t.failTurn(turn, p.ClientRequestID, j.method, o.err)
+		o.err = asInterruption(turn.ctx, o.err)
+	}
+	t.forget(p.ClientRequestID, j)
+	j.finish(o)
+	release()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.starting = nil
+	l.next()
+}
+
+// asInterruption turns the error of a function that gave up because it was told to into ErrInterrupted.
+func asInterruption(ctx context.Context, err error) error {
+	if interrupted(ctx, err) {
+		return ErrInterrupted
+	}
+	return err
+}
+
+func noSession(id string) error {
+	return protocol.BridgeError.Errorf("thread %s has no session here: start or resume one first", clip(id))
+}
+
+// steer runs TurnSteer for an open turn.
+func (l *lane) steer(j *job, p *protocol.TurnSteerParams) {
+	t := l.session()
+	if t == nil || !t.isOpen(p.TurnID) {
+		j.answer(nil, protocol.NoActiveTurn.Errorf("the turn %q is not open", clip(p.TurnID)))
+		return
+	}
+	ctx := t.currentTurn().ctx
+	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(ctx, t, j.params) })
+	if o.err != nil {
+		o.err = asInterruption(ctx, o.err)
+	}
+	j.finish(o)
+}
+
+// withoutSession tells which methods that need no live session.
+func withoutSession(method string) bool {
+	switch method {
+	case protocol.MethodThreadArchive, protocol.MethodThreadUnarchive,
+		protocol.MethodThreadNameSet, protocol.MethodThreadGoalSet, protocol.MethodThreadGoalClear:
+		return true
+	}
+	return false
+}
+
+// call runs the function of any other method of a thread.
+func (l *lane) call(j *job) {
+	t := l.session()
+	if t == nil && !withoutSession(j.method) {
+		j.answer(nil, noSession(l.id))
+		return
+	}
+	ctx := l.c.contextFor(j.declaration, l.id)
+	if t != nil {
+		ctx = t.ctx
+	}
+	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(ctx, t, j.params) })
+	j.finish(o)
+}
