@@ -133,7 +133,7 @@ func (a *Assembler) Apply(d protocol.Delta, at time.Time) []Event {
 		a.emit(nil, nil, &ContextCleared{})
 	case *protocol.Todo:
 		if t, ok := a.turnOf(d, keyScope(d.TurnKey)); ok {
-			a.emit(t, nil, &Todo{Steps: d.Steps, Explanation: d.Explanation})
+			a.emit(t, nil, &Todo{Steps: append([]protocol.TodoStep{}, d.Steps...), Explanation: d.Explanation})
 		}
 	case *protocol.ThreadName:
 		a.emit(nil, nil, &ThreadName{Name: d.Name})

@@ -55,7 +55,11 @@ type Violation struct {
 
 // Error returns "deltas[3]: item.text: item/opens-before-delta: …".
 func (v *Violation) Error() string {
-	return fmt.Sprintf("deltas[%d]: %s: %s: %s", v.Index, v.Kind, v.Rule, v.Detail)
+	kind := string(v.Kind)
+	if kind == "" {
+		kind = "delta" // it does not say what it is
+	}
+	return fmt.Sprintf("deltas[%d]: %s: %s: %s", v.Index, kind, v.Rule, v.Detail)
 }
 
 // Checker holds the deltas of one thread of one bridge process to the rules. It is not safe for concurrent use.
@@ -102,12 +106,7 @@ func (c *Checker) CheckAll(ds protocol.Deltas) *Violation {
 	c.keepUndo = len(ds) > 1 || c.rejected
 	var v *Violation
 	for i, d := range ds {
-		if issues := protocol.Validate(d); len(issues) > 0 {
-			v = &Violation{Rule: ruleOfValue(d, issues), Detail: detail(issues)}
-			if d != nil {
-				v.Kind = d.Kind()
-			}
-		} else {
+		if v = invalid(d); v == nil {
 			v = c.step(d)
 		}
 		if v != nil {

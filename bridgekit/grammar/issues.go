@@ -31,26 +31,35 @@ func ruleOf(k protocol.DeltaKind, issues []protocol.Issue) Rule {
 	return rule
 }
 
-// ruleOfValue is ruleOf for a Go value, in which a presentation that was left out is the zero one.
-func ruleOfValue(d protocol.Delta, issues []protocol.Issue) Rule {
-	var p *protocol.Presentation
+// invalid holds a Go value to the schema of its kind. In it a presentation that was left out is the zero one.
+func invalid(d protocol.Delta) *Violation {
+	if d == nil {
+		return &Violation{Rule: SchemaValid, Detail: "nil"}
+	}
+	issues := protocol.Validate(d)
+	if len(issues) == 0 {
+		return nil
+	}
+	v := &Violation{Rule: ruleOf(d.Kind(), issues), Kind: d.Kind(), Detail: detail(issues)}
+	if p := presentationOf(d); v.Rule == SchemaValid && p != nil && *p == (protocol.Presentation{}) {
+		v.Rule = PresentationPresent
+	}
+	return v
+}
+
+// presentationOf returns the presentation that a delta must have, nil when it must have none.
+func presentationOf(d protocol.Delta) *protocol.Presentation {
 	switch d := d.(type) {
-	case nil:
-		return SchemaValid
 	case *protocol.ItemOpen:
 		if d != nil {
-			p = &d.Presentation
+			return &d.Presentation
 		}
 	case *protocol.ItemClose:
 		if d != nil {
-			p = &d.Presentation
+			return &d.Presentation
 		}
 	}
-	rule := ruleOf(d.Kind(), issues)
-	if rule == SchemaValid && p != nil && *p == (protocol.Presentation{}) {
-		return PresentationPresent
-	}
-	return rule
+	return nil
 }
 
 func detail(issues []protocol.Issue) string {
