@@ -4,19 +4,22 @@ import "encoding/json"
 
 // errorData is the member data of an error.
 type errorData struct {
-	Issues   Issues        `json:"issues,omitempty"`
+	Issues   Issues        `json:"issues,omitzero"`
 	Recovery RecoveryHint  `json:"recovery,omitempty"`
 	Core     *VersionRange `json:"core,omitempty"`
 	Bridge   *VersionRange `json:"bridge,omitempty"`
 }
 
-// WireData returns the member data of the error on the wire: {"issues": […]} with InvalidParams, {"recovery": …} with
+// WireData returns the member data of the error on the wire: {"issues": […]} with InvalidParams, [] when none is known, {"recovery": …} with
 // BridgeError, {"core": …, "bridge": …} with ProtocolUnsupported, else Data. Nil stands for no data.
 func (e *Error) WireData() json.RawMessage {
 	var d errorData
 	switch {
-	case e.Code == InvalidParams && len(e.Issues) > 0:
+	case e.Code == InvalidParams && (e.Issues != nil || e.Data == nil):
 		d.Issues = e.Issues
+		if d.Issues == nil {
+			d.Issues = Issues{}
+		}
 	case e.Code == BridgeError && e.Recovery != "":
 		d.Recovery = e.Recovery
 	case e.Code == ProtocolUnsupported && e.Versions != nil:
