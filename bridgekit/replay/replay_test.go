@@ -190,12 +190,12 @@ func Example() {
 		return
 	}
 	for _, e := range result.Events {
-		fmt.Println(e.Scope.TurnID, e.Type, e.ItemID)
+		fmt.Println(e.Scope.TurnID, e.Type)
 	}
 	// Output:
 	// turn-1 turn.started
 	// turn-1 turn.input_accepted
-	// turn-1 item.started 1-1
-	// turn-1 item.completed 1-1
+	// turn-1 item.started
+	// turn-1 item.completed
 	// turn-1 turn.completed
 }
