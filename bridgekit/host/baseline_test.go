@@ -1,0 +1,6 @@
+package host_test
+
+func echoLines()   {}
+func echoJSON()    {}
+func echoJSONRPC() {}
+func writeLines()  {}
