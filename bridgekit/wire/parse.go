@@ -155,7 +155,7 @@ func (m *members) named(name []byte) *[]byte {
 
 // message decides what the members are together.
 func (m *members) message(line []byte) (Message, error) {
-	if s, ok := unquote(m.version); !ok || s != version {
+	if !m.rightVersion() {
 		return Message{}, drop(line, WrongVersion, `"jsonrpc":"2.0" is missing`)
 	}
 	if m.method != nil {
@@ -178,6 +178,14 @@ func (m *members) message(line []byte) (Message, error) {
 		msg.Error = parseError(m.err)
 	}
 	return msg, nil
+}
+
+func (m *members) rightVersion() bool {
+	if string(m.version) == `"`+version+`"` { // in all but the oddest spelling
+		return true
+	}
+	s, ok := unquote(m.version)
+	return ok && s == version
 }
 
 // call is message for requests and notifications.

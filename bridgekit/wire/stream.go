@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -195,14 +196,11 @@ func (p *Peer) response(m Message, line []byte) []byte {
 
 // callID is the key in calls of a response's id. Ids of this side are decimal numbers as strings.
 func callID(id ID) string {
-	s := id.canonical()
-	if len(s) < 2 || s[0] != '"' {
+	digits, ok := strings.CutPrefix(id.canonical(), `"`)
+	if !ok {
 		return ""
 	}
-	if s[len(s)-1] == '"' {
-		return s[1 : len(s)-1]
-	}
-	return s[1:]
+	return digits
 }
 
 // placeholder is what the library is shown of the response to a call of this side.
