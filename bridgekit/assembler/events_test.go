@@ -274,7 +274,9 @@ func fails(c protocol.ErrorCategory) *protocol.ProviderError {
 func tokens(n int64) protocol.TokenBreakdown { return protocol.TokenBreakdown{TotalTokens: n} }
 
 // in gives a delta the scope of a turn key.
-func in(turnKey string, d protocol.Delta) protocol.Delta { return scoped(protocol.Scope{Turn: turnKey}, d) }
+func in(turnKey string, d protocol.Delta) protocol.Delta {
+	return scoped(protocol.Scope{Turn: turnKey}, d)
+}
 
 // onThread gives a delta the thread's scope.
 func onThread(d protocol.Delta) protocol.Delta { return scoped(protocol.Scope{Thread: true}, d) }
