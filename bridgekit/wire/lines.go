@@ -37,9 +37,8 @@ type LineReader struct {
 	r          io.Reader
 	max        int
 	buf        []byte
-	start, end int // what is read and not delivered
-	scanned    int // no line end in buf[start:scanned]
-	skipped    int64
+	start, end int            // what is read and not delivered
+	scanned    int            // no line end in buf[start:scanned]
 	skipping   *LongLineError // the long line whose end is being looked for
 	begun      bool           // the byte order mark has been looked for
 	err        error

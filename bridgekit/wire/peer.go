@@ -6,21 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-const (
-	// keepLate is how many given-up calls are remembered, to tell a late answer from one to no request.
-	keepLate = 1024
-	// abandonAfter is how long Run waits for a reader that cannot be interrupted, such as a terminal.
-	abandonAfter = time.Second
-)
+// keepLate is how many given-up calls are remembered, to tell a late answer from one to no request.
+const keepLate = 1024
 
 // Peer is one end of a connection. All methods are safe for concurrent use.
 //
@@ -29,7 +23,7 @@ const (
 type Peer struct {
 	o     Options
 	max   int
-	r     io.Reader
+	in    *gate
 	lines *LineReader
 	out   *writer
 
@@ -67,14 +61,14 @@ type call struct {
 // and connections of the standard library, and closes others when they can be closed and are not files.
 func NewPeer(r io.Reader, w io.Writer, o Options) *Peer {
 	p := &Peer{
-		o: o, max: o.MaxLine, r: r,
+		o: o, max: o.MaxLine, in: &gate{r: r},
 		started: make(chan struct{}), closed: make(chan struct{}), read: make(chan struct{}),
 		calls: map[string]*call{}, late: map[string]bool{}, pending: map[string]bool{},
 	}
 	if p.max <= 0 {
 		p.max = MaxLine
 	}
-	p.lines = NewLineReader(r, p.max)
+	p.lines = NewLineReader(p.in, p.max)
 	p.out = &writer{w: w, timeout: o.WriteTimeout, turn: make(chan struct{}, 1), closed: p.closed, stalled: p.Close}
 	if o.Tee != nil {
 		p.out.tee = func(line []byte) { _ = p.guard(func() { o.Tee(true, line) }) }
@@ -84,8 +78,9 @@ func NewPeer(r io.Reader, w io.Writer, o Options) *Peer {
 
 // Run reads until the input ends, the context ends or Close, and then waits for the goroutine that read. At the end of
 // the input and after Close it returns nil, otherwise what ended it. Calls that are open then fail with ErrClosed.
-// Notifications and answers can be sent until Close: the other side may still listen. A reader that cannot be
-// interrupted, such as a terminal, is left to its last read after a second. Run may be called once.
+// Notifications and answers can be sent until Close: the other side may still listen. A read that cannot
+// be interrupted, such as that of a terminal or of an inherited pipe, is left alone: its goroutine ends with it, and what
+// it brings is discarded. Run may be called once.
 func (p *Peer) Run(ctx context.Context) error {
 	first := false
 	p.begun.Do(func() { first = true })
@@ -98,49 +93,24 @@ func (p *Peer) Run(ctx context.Context) error {
 	p.conn = jsonrpc2.NewConn(context.WithoutCancel(ctx), (*stream)(p), (*stream)(p), jsonrpc2.SetLogger((*stream)(p)))
 	close(p.started)
 
-	var reason error
 	select {
 	case <-p.read:
-		_ = p.conn.Close()
-		return p.outcome
+		if !errors.Is(p.outcome, errStopped) {
+			_ = p.conn.Close()
+			return p.outcome
+		}
 	case <-p.closed:
-		reason = p.stalled()
 	case <-ctx.Done():
-		reason = ctx.Err()
 	}
 	cancel()
 	_ = p.conn.Close() // ends the open calls
-	if interrupt(p.r) {
+	if p.in.close() {
 		<-p.read
-		return reason
 	}
-	timer := time.NewTimer(abandonAfter)
-	defer timer.Stop()
-	select {
-	case <-p.read:
-	case <-timer.C:
-	}
-	return reason
-}
-
-// stalled is the error of a connection that a write ended.
-func (p *Peer) stalled() error {
 	if p.out.late.Load() {
 		return ErrStalled
 	}
-	return nil
-}
-
-// interrupt wakes a blocked read and reports whether it will return.
-func interrupt(r io.Reader) bool {
-	if d, ok := r.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(longAgo) == nil {
-		return true
-	}
-	if _, ok := r.(*os.File); ok {
-		return false
-	}
-	c, ok := r.(io.Closer)
-	return ok && c.Close() == nil
+	return ctx.Err()
 }
 
 // Close ends the connection: open and later calls fail with ErrClosed, nothing can be sent, and Run returns. It does not

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 )
@@ -47,5 +48,5 @@ func (r *Request) answer(line []byte) error {
 		return ErrAnswered
 	}
 	r.peer.settle(r.ID)
-	return r.peer.out.send(nil, line)
+	return r.peer.out.send(context.Background(), line)
 }

@@ -69,12 +69,13 @@ func (s *stream) Printf(string, ...any) {}
 
 // end says that nothing is read any more.
 func (p *Peer) end(err error) {
-	if !errors.Is(err, io.EOF) && !errors.Is(err, errStopped) {
+	if !errors.Is(err, io.EOF) {
 		p.outcome = err
 	}
 	close(p.read)
 }
 
+// errStopped says that reading ended because the context did, or by Close.
 var errStopped = errors.New("wire: stopped")
 
 // next reads until there is something for the library, and returns what it is shown.

@@ -32,7 +32,7 @@ type writer struct {
 
 type writeDeadline interface{ SetWriteDeadline(time.Time) error }
 
-// send writes a line. A nil context waits until close.
+// send writes a line.
 func (w *writer) send(ctx context.Context, line []byte) error {
 	if err := w.lock(ctx); err != nil {
 		return err
@@ -42,12 +42,8 @@ func (w *writer) send(ctx context.Context, line []byte) error {
 }
 
 func (w *writer) lock(ctx context.Context) error {
-	var done <-chan struct{}
-	if ctx != nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		done = ctx.Done()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	select {
 	case w.turn <- struct{}{}:
@@ -56,7 +52,7 @@ func (w *writer) lock(ctx context.Context) error {
 		case w.turn <- struct{}{}:
 		case <-w.closed:
 			return ErrClosed
-		case <-done:
+		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
@@ -97,7 +93,7 @@ func (w *writer) write(ctx context.Context, line []byte) error {
 // push writes b, and returns how much of it when the context or the connection ended before.
 func (w *writer) push(ctx context.Context, b []byte) (int, error) {
 	d, _ := w.w.(writeDeadline)
-	if d != nil && ctx != nil && ctx.Done() != nil {
+	if d != nil && ctx.Done() != nil {
 		interrupted := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
 			_ = d.SetWriteDeadline(longAgo)
@@ -151,10 +147,7 @@ func (w *writer) ended(ctx context.Context) error {
 		return ErrClosed
 	default:
 	}
-	if ctx != nil {
-		return ctx.Err()
-	}
-	return nil
+	return ctx.Err()
 }
 
 // rearm takes back the interruption of a context, but not that of close.
