@@ -117,10 +117,13 @@ func (c *conn) dispatch(j *job) error {
 // beginShutdown lets Run go on to the end, which answers the request. Nothing is started after it.
 func (c *conn) beginShutdown(j *job) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == ending { // another came first
+		return
+	}
 	c.state = ending
 	delete(c.pending, j) // it is not among those that it interrupts
-	c.mu.Unlock()
-	c.shutdown <- j // has room for the one that gets here
+	c.shutdown <- j      // has room for the one that gets here
 }
 
 func (c *conn) answerSessionless(j *job) {
@@ -217,7 +220,7 @@ func (c *conn) declared(id string) *protocol.ProviderDeclaration {
 
 func unknownProvider(path, id string) error {
 	return &protocol.Error{Code: protocol.InvalidParams, Message: "the bridge does not serve this provider", Issues: []protocol.Issue{{
-		Path: path, Code: "unknown_provider", Message: fmt.Sprintf("no declaration has the id %q", clip(id))}}}
+		Path: path, Code: protocol.IssueInvalidValue, Message: fmt.Sprintf("no declaration has the id %q", clip(id))}}}
 }
 
 // declarationFor picks the declaration of a request: that of the provider it names, else that of its thread, else the
@@ -251,7 +254,7 @@ func decode(raw json.RawMessage, into any) error {
 	case errors.As(err, &typed):
 		return &protocol.Error{Code: protocol.InvalidParams, Message: "the params break the method's schema", Issues: typed.Issues}
 	}
-	return &protocol.Error{Code: protocol.InvalidParams, Message: "the params break the method's schema", Issues: []protocol.Issue{{Code: "invalid", Message: err.Error()}}}
+	return &protocol.Error{Code: protocol.InvalidParams, Message: "the params break the method's schema", Issues: []protocol.Issue{{Code: protocol.IssueInvalidJSON, Message: err.Error()}}}
 }
 
 // providerOf returns the provider that params name, or "".

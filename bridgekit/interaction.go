@@ -98,12 +98,12 @@ func (t *Thread) request(ctx context.Context, method, key string, params any) (j
 	defer cancel(nil)
 	c := &call{cancel: cancel}
 	t.mu.Lock()
-	gone := t.ended || t.interrupting
+	gone := t.ended || t.interrupting || t.ctx.Err() != nil
 	if !gone {
 		t.calls[c] = struct{}{}
 	}
 	t.mu.Unlock()
-	if gone || t.c.ctx.Err() != nil {
+	if gone {
 		return nil, ErrInterrupted
 	}
 	stop := context.AfterFunc(t.ctx, func() { cancel(ErrInterrupted) })

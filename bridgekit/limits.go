@@ -41,11 +41,16 @@ const (
 	readMargin = 50 * time.Millisecond
 	// maxGraceMs bounds what core asks for to what a clock can hold.
 	maxGraceMs = int64(time.Hour / time.Millisecond)
+	// answerFirst is how long Shutdown waits for the answer to the request that asked for it: core may have stopped
+	// reading.
+	answerFirst = 100 * time.Millisecond
 	// maxWaiting is how many requests of a thread wait for their turn. Core has a handful under way; more means that a
 	// function hangs, and whoever asks should learn of it.
 	maxWaiting = 64
 	// maxOutstanding is how many requests may be unanswered altogether, so that a flood of them cannot exhaust memory.
 	maxOutstanding = 1024
+	// maxAsked is how many inputs that the agent never accepts are remembered, as many as core keeps.
+	maxAsked = 64
 	// maxHeld is how many bytes of deltas wait for a session's identity: as many as fit one line.
 	maxHeld = wire.MaxLine
 	// maxMessage is how much of an author's error message travels: a whole log in an error helps nobody.

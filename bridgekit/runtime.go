@@ -43,23 +43,26 @@ func (r *Runtime) run(ctx context.Context, stdin io.Reader, stdout io.Writer, te
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.cancel(nil)
 	c.peer = wire.NewPeer(stdin, stdout, wire.Options{Request: c.request, Notify: c.notification, Dropped: c.dropped, Tee: tee})
-	read := make(chan error, 1)
-	go func() { read <- c.peer.Run(context.WithoutCancel(ctx)) }()
-
 	var err error
+	read := make(chan struct{})
+	go func() {
+		err = c.peer.Run(context.WithoutCancel(ctx))
+		close(read)
+	}()
 	var asked *job // the shutdown request
+	var broken error
 	select {
 	case asked = <-c.shutdown:
-	case err = <-read: // the end of the input, or a failure
-		read = nil
+	case <-read: // the end of the input, or a failure
+		broken = err
 	case <-ctx.Done():
 	}
 	c.end(asked)
 	c.peer.Close()
-	awaitRead(read)
+	awaitClosed(read, readMargin)
 	c.removeTempDir()
-	if err != nil {
-		return fmt.Errorf("bridgekit: the connection to core broke: %w", err)
+	if broken != nil {
+		return fmt.Errorf("bridgekit: the connection to core broke: %w", broken)
 	}
 	return nil
 }
@@ -103,15 +106,12 @@ func (c *conn) spawn(fn func()) bool {
 	return true
 }
 
-// awaitRead waits for the reader, but not for a read that cannot be interrupted.
-func awaitRead(read <-chan error) {
-	if read == nil {
-		return
-	}
-	timer := time.NewTimer(readMargin)
+// awaitClosed waits for a channel, but not longer than it may take.
+func awaitClosed(done <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-read:
+	case <-done:
 	case <-timer.C:
 	}
 }
@@ -119,23 +119,31 @@ func awaitRead(read <-chan error) {
 // end answers the request that asked for it, if one did, and then all others, runs the shutdown function and waits for
 // everything else, within the grace.
 func (c *conn) end(asked *job) {
+	c.mu.Lock()
+	greeted := c.greeted
+	c.state = ending
+	if asked == nil && len(c.shutdown) > 0 {
+		asked = <-c.shutdown // it came together with what ended the connection
+	}
+	c.mu.Unlock()
 	var p protocol.ShutdownParams
 	if asked != nil {
 		p = *asked.params.(*protocol.ShutdownParams)
 	}
 	grace := max(time.Duration(min(p.GraceMs, maxGraceMs))*time.Millisecond-answerMargin, endGrace)
-	c.mu.Lock()
-	greeted := c.greeted
-	c.state = ending
-	c.mu.Unlock()
 
 	base := context.WithoutCancel(c.contextFor(c.runtime.declarations[0], ""))
 	ctx, cancel := context.WithTimeout(base, grace)
 	defer cancel()
+	answered := make(chan struct{})
 	c.running.Go(func() { // waits while core does not read
 		if asked != nil {
 			asked.answer(protocol.Empty{}, nil)
 		}
+		close(answered)
+	})
+	awaitClosed(answered, answerFirst)
+	c.running.Go(func() {
 		c.cancel(ErrInterrupted)
 		c.interruptPending()
 	})

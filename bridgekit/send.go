@@ -122,10 +122,11 @@ func (t *Thread) observe(d protocol.Delta) {
 	case *protocol.InputAccepted:
 		if s := t.starts[d.ClientRequestID]; s != nil {
 			accepted = s.job
-			if !t.open {
-				t.waiting++
-			}
 		}
+		if _, ok := t.asked[d.ClientRequestID]; ok && !t.open {
+			t.waiting++
+		}
+		delete(t.asked, d.ClientRequestID)
 	case *protocol.TurnOpen:
 		t.waiting = max(0, t.waiting-1)
 		t.open, t.openKey, t.openBy = true, "", t.turn

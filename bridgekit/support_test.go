@@ -45,6 +45,7 @@ type core struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	messages []*message
+	banner   bool // the first line is no message
 	ended    bool
 	id       int
 }
@@ -105,7 +106,7 @@ func runRuntime(t testing.TB, r *bridgekit.Runtime) *core {
 	inRead, in := io.Pipe()
 	out, outWrite := io.Pipe()
 	c := &core{t: t, in: in, out: out, done: make(chan error, 1), cancel: cancel, readEnd: make(chan struct{})}
-	c.changed = sync.NewCond(&c.mu)
+	c.begun()
 	go func() {
 		err := r.Run(ctx, inRead, outWrite)
 		outWrite.Close()
@@ -124,11 +125,20 @@ func runRuntime(t testing.TB, r *bridgekit.Runtime) *core {
 	return c
 }
 
+func (c *core) begun() { c.changed = sync.NewCond(&c.mu) }
+
 func (c *core) read(r io.Reader) {
 	defer close(c.readEnd)
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 16<<20)
 	for s.Scan() {
+		c.mu.Lock()
+		banner := c.banner
+		c.banner = false
+		c.mu.Unlock()
+		if banner {
+			continue
+		}
 		m := &message{line: s.Text()}
 		if err := json.Unmarshal(s.Bytes(), m); err != nil {
 			c.t.Errorf("the bridge wrote a line that is not JSON: %q", s.Text())

@@ -36,7 +36,8 @@ type Thread struct {
 	turn         *turn // whose context new work gets
 	works        map[chan struct{}]*turn
 	calls        map[*call]struct{}
-	starts       map[string]*start // turn/start requests whose function runs, by their clientRequestId
+	starts       map[string]*start   // turn/start requests whose function runs, by their clientRequestId
+	asked        map[string]struct{} // inputs of turn/start that are not accepted yet
 	interrupting bool
 
 	open    bool   // a turn is open on the wire
@@ -53,6 +54,7 @@ func newThread(c *conn, id string, d *protocol.ProviderDeclaration) *Thread {
 		works:   map[chan struct{}]*turn{},
 		calls:   map[*call]struct{}{},
 		starts:  map[string]*start{},
+		asked:   map[string]struct{}{},
 	}
 	t.ctx, t.cancel = context.WithCancelCause(c.contextFor(d, id))
 	return t

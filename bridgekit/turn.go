@@ -32,9 +32,8 @@ func (t *Thread) Go(fn func(ctx context.Context) error) {
 	release := t.work(turn)
 	started := t.c.spawn(func() {
 		defer release()
-		done := make(chan outcome, 1)
-		t.c.contained(done, "work of a turn", t.id, func() (any, error) { return nil, fn(turn.ctx) })
-		if o := <-done; o.err != nil {
+		o := <-t.c.contain("work of a turn", t.id, func() (any, error) { return nil, fn(turn.ctx) })
+		if o.err != nil {
 			t.failTurn(turn, "", "work of a turn", o.err)
 		}
 	})
@@ -98,6 +97,10 @@ func (t *Thread) expect(clientRequestID string, j *job) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.starts[clientRequestID] = s
+	if len(t.asked) >= maxAsked {
+		clear(t.asked)
+	}
+	t.asked[clientRequestID] = struct{}{}
 	return s.abandoned
 }
 
@@ -109,7 +112,7 @@ func (t *Thread) forget(clientRequestID string, j *job) {
 	}
 }
 
-// abandon stops waiting for the functions of turn/start.
+// abandon stops waiting for functions that ignored their context, now and at the next interruption.
 func (t *Thread) abandon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,6 +120,7 @@ func (t *Thread) abandon() {
 		close(s.abandoned)
 		delete(t.starts, id)
 	}
+	clear(t.works)
 }
 
 // isOpen tells whether the turn with the key is open. Core may know more than what observe has seen of a Send that has

@@ -1,0 +1,5 @@
+package bridgekit_test
+
+import "runtime"
+
+func exitGoroutine() { runtime.Goexit() }

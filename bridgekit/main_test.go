@@ -1,0 +1,125 @@
+package bridgekit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/bb-kernel/bb/bridgekit"
+	"github.com/bb-kernel/bb/bridgekit/protocol"
+	"github.com/bb-kernel/bb/bridgekit/record"
+)
+
+// asProgram makes the test binary a bridge.
+const asProgram = "BRIDGEKIT_TEST_AS_PROGRAM"
+
+var earlyStdout = os.Stdout // as a logger keeps it that was made before Main
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asProgram) {
+	case "":
+		os.Exit(m.Run())
+	case "noisy":
+		fmt.Println("a banner") // before Main: core drops it
+		bridgekit.Main(bridge(func(b *bridgekit.Bridge[*agent]) {
+			b.TurnStart = func(a *agent, _ context.Context, p protocol.TurnStartParams) error {
+				fmt.Println("stray words")
+				fmt.Fprintln(earlyStdout, "early words")
+				cmd := exec.Command("sh", "-c", "echo child words")
+				cmd.Stdout = os.Stdout
+				cmd.Run()
+				return nil
+			}
+		}))
+	case "stubborn":
+		bridgekit.Main(bridge(func(b *bridgekit.Bridge[*agent]) {
+			b.Shutdown = func(context.Context, protocol.ShutdownParams) error { select {} }
+		}))
+	case "broken":
+		bridgekit.Main(bridgekit.Bridge[*agent]{})
+	}
+}
+
+// child is a bridge in a process of its own.
+func child(t *testing.T, kind string, env ...string) (*core, *exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), asProgram+"="+kind), env...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read, in := io.Pipe()
+	c := &core{t: t, in: in, readEnd: make(chan struct{}), banner: kind == "noisy"}
+	c.begun()
+	go func() { io.Copy(stdin, read); stdin.Close() }()
+	go c.read(stdout)
+	t.Cleanup(func() { in.Close(); cmd.Process.Kill() })
+	return c, cmd, &stderr
+}
+
+// TestMainProgram proves Main, in processes of their own.
+func TestMainProgram(t *testing.T) {
+	t.Run("stray-output", func(t *testing.T) {
+		is := is.New(t)
+		c, cmd, stderr := child(t, "noisy")
+		c.begin("t1")
+		c.must(protocol.MethodTurnStart, turnParams("t1", "a"))
+		c.must(protocol.MethodShutdown, protocol.ShutdownParams{GraceMs: 2000})
+		<-c.readEnd
+		is.NoErr(cmd.Wait())
+		for _, words := range []string{"stray words", "early words", "child words"} {
+			is.True(strings.Contains(stderr.String(), words))
+		}
+		is.Equal(len(c.lines()), 5) // identity and four answers
+	})
+	t.Run("end-of-input", func(t *testing.T) {
+		is := is.New(t)
+		c, cmd, _ := child(t, "stubborn")
+		c.initialize()
+		begin := time.Now()
+		c.in.Close()
+		<-c.readEnd
+		is.NoErr(cmd.Wait()) // Shutdown never returns
+		is.True(time.Since(begin) < bridgekit.ShutdownGrace)
+	})
+	t.Run("broken-definition", func(t *testing.T) {
+		is := is.New(t)
+		_, cmd, stderr := child(t, "broken")
+		is.Equal(cmd.Wait().(*exec.ExitError).ExitCode(), 1)
+		is.True(strings.Contains(stderr.String(), "TurnStart is nil"))
+	})
+	t.Run("record", func(t *testing.T) {
+		is := is.New(t)
+		dir := t.TempDir()
+		c, cmd, _ := child(t, "stubborn", record.Variable+"="+dir)
+		c.begin("t1")
+		c.in.Close()
+		<-c.readEnd
+		is.NoErr(cmd.Wait())
+		raw, err := os.ReadFile(filepath.Join(dir, "test", "t1", "bridge-to-core.ndjson"))
+		is.NoErr(err)
+		var first record.Entry
+		is.NoErr(json.Unmarshal(bytes.SplitN(raw, []byte("\n"), 2)[0], &first))
+		is.True(strings.Contains(first.Line, "thread/identity"))
+	})
+}
