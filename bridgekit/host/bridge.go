@@ -21,7 +21,8 @@ type Bridge struct {
 	o            Options
 	declarations map[string]*protocol.ProviderDeclaration
 	kinds        map[string]*extension.Kinds // by provider
-	capabilities protocol.Capabilities       // set before Start returns
+	methods      map[string]protocol.MethodSpec
+	capabilities protocol.Capabilities // set before Start returns
 
 	proc     *process.Process
 	peer     *wire.Peer
@@ -56,8 +57,12 @@ type Bridge struct {
 func Start(ctx context.Context, o Options) (*Bridge, error) {
 	b := &Bridge{
 		o: o, declarations: map[string]*protocol.ProviderDeclaration{}, kinds: map[string]*extension.Kinds{},
-		reaped: make(chan struct{}), done: make(chan struct{}),
+		methods: map[string]protocol.MethodSpec{},
+		reaped:  make(chan struct{}), done: make(chan struct{}),
 		threads: map[string]*thread{}, requests: map[string]*request{},
+	}
+	for _, spec := range protocol.CoreToBridge() {
+		b.methods[spec.Method] = spec
 	}
 	if err := b.prepare(); err != nil {
 		return nil, err
@@ -173,8 +178,8 @@ func (b *Bridge) closeRecorder() {
 	}
 }
 
-// Stop ends the bridge: it sends shutdown, interrupts what the bridge waits for, closes its standard input, and gives it
-// Timeouts.Shutdown altogether to exit; then the process group gets SIGTERM, and SIGKILL after two seconds. When the
+// Stop ends the bridge: it sends shutdown, interrupts what the bridge waits for, closes its standard input after the answer,
+// and gives it Timeouts.Shutdown altogether to exit; then the process group gets SIGTERM, and SIGKILL after two seconds. When the
 // context ends it is killed at once. Stop returns nil when the process is gone and every function of Handler has
 // returned, and the context's error, with the process gone all the same, when it had to hurry. Further calls wait for the
 // same end.
@@ -200,11 +205,15 @@ func (b *Bridge) Stop(ctx context.Context) error {
 	}
 }
 
+// endShare is the part of the shutdown grace that is kept for the end of standard input: a bridge that does not answer
+// shutdown may still end with it.
+const endShare = 5
+
 // shutdown asks the bridge to end and sees to it that it does.
 func (b *Bridge) shutdown() {
 	grace := b.o.Timeouts.Shutdown
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	ctx, cancel := context.WithTimeout(context.Background(), grace-grace/endShare)
 	defer cancel()
 	_, err := b.peer.CallSent(ctx, protocol.MethodShutdown, protocol.ShutdownParams{GraceMs: grace.Milliseconds()}, b.interruptAll)
 	if err != nil {

@@ -292,3 +292,28 @@ func TestDefaultLog(t *testing.T) {
 	is.True(!strings.Contains(log.String(), "quiet"))
 	is.NoErr(b.Stop(background))
 }
+
+func TestIdentities(t *testing.T) {
+	is := is.New(t)
+	o := options("on thread/resume "+notification("thread/identity", `{"threadId":"$T","providerThreadId":"first","sessionRestorable":true}`),
+		`on thread/resume result {"providerThreadId":"other","sessionRestorable":true}`)
+	s := watch(&o)
+	b := start(t, o)
+	id, err := b.ThreadResume(background, protocol.ResumeParams{SessionParams: session("t1"), ProviderThreadID: "p-t1"})
+	is.NoErr(err)
+	is.Equal(id.ProviderThreadID, "other")
+	s.wait(t, "warn t1", "another session", "first", "other")
+}
+
+func TestThreadsAreBounded(t *testing.T) {
+	is := is.New(t)
+	b := start(t, options())
+	for i := 0; ; i++ {
+		_, err := b.ThreadStart(background, session(fmt.Sprint("t", i)))
+		if err != nil {
+			is.Equal(i, 4096)
+			is.True(strings.Contains(err.Error(), "4096 threads"))
+			return
+		}
+	}
+}

@@ -31,14 +31,10 @@ func TestMain(m *testing.M) {
 		for {
 			time.Sleep(time.Hour)
 		}
-	case "echo":
-		echoLines()
-	case "echo-json":
-		echoJSON()
-	case "echo-jsonrpc2":
-		echoJSONRPC()
-	case "lines":
-		writeLines()
+	case "kit":
+		serveKit()
+	case "plain":
+		answerPlainly()
 	default:
 		os.Exit(m.Run())
 	}

@@ -102,11 +102,7 @@ func (b *Bridge) fill(p *protocol.SessionParams) {
 
 // gate refuses what the bridge has not advertised.
 func (b *Bridge) gate(method string, d *protocol.ProviderDeclaration) error {
-	spec, ok := protocol.SpecOf(method)
-	if !ok {
-		return protocol.MethodNotFound.Errorf("%s is no method of the protocol", method)
-	}
-	if !spec.Advertised(d, &b.capabilities) {
+	if !b.methods[method].Advertised(d, &b.capabilities) {
 		return protocol.CapabilityNotAdvertised.Errorf("the provider %s does not advertise %s", d.ID, method)
 	}
 	return nil

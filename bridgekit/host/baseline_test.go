@@ -1,6 +1,0 @@
-package host_test
-
-func echoLines()   {}
-func echoJSON()    {}
-func echoJSONRPC() {}
-func writeLines()  {}
