@@ -135,25 +135,19 @@ func TestQueue(t *testing.T) {
 		c.response(name)
 		is.Equal(log.list(), []string{"start a", "steer", "stop", "rename"})
 	})
-	t.Run("stop-begins-after-turn-start", func(t *testing.T) {
+	t.Run("stop-reaches-a-turn-that-just-began", func(t *testing.T) {
 		for range 50 {
-			var log journal
 			c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
 				b.TurnStart = func(_ *agent, ctx context.Context, _ protocol.TurnStartParams) error {
-					log.add("start")
 					<-ctx.Done()
 					return ctx.Err()
 				}
-				b.ThreadStop = func(*agent, context.Context, protocol.ThreadStopParams) error { log.add("stop"); return nil }
 			}))
 			c.begin("t1")
 			start := c.request(protocol.MethodTurnStart, turnParams("t1", "a"))
 			c.must(protocol.MethodThreadStop, stopParams("t1", protocol.Interrupt))
 			if m := c.response(start); m.Error == nil || m.Error.Code != int(protocol.InteractionInterrupted) {
 				t.Fatal(m.line)
-			}
-			if got := strings.Join(log.list(), " "); got != "start stop" {
-				t.Fatal(got)
 			}
 		}
 	})
