@@ -45,7 +45,7 @@ func declaration(id string) protocol.ProviderDeclaration {
 func options(commands ...string) host.Options {
 	return host.Options{
 		Command:      []string{os.Args[0]},
-		Env:          []string{role + "=puppet", rules + "=" + strings.Join(commands, "\n")},
+		Env:          []string{role + "=puppet", rules + "=" + strings.Join(commands, "\n"), "GORACE=atexit_sleep_ms=0"},
 		Plugin:       protocol.PluginInfo{ID: "demo", Version: "1"},
 		Declarations: []protocol.ProviderDeclaration{declaration("puppet")},
 		// Long enough for a machine that is busy with other tests; a test that waits for one to pass sets it.
