@@ -16,7 +16,7 @@ import (
 // InvalidParams with every issue, sorted by path; the value is then zero.
 func Decode[T any](raw []byte) (T, *Error) {
 	var v T
-	if issues := decode(raw, reflect.ValueOf(&v).Elem()); len(issues) > 0 {
+	if issues := decodeInto(raw, reflect.ValueOf(&v)); len(issues) > 0 {
 		var zero T
 		return zero, invalid(issues)
 	}
@@ -25,22 +25,26 @@ func Decode[T any](raw []byte) (T, *Error) {
 
 // unmarshal is the UnmarshalJSON of every type of the package.
 func unmarshal(raw []byte, into any) error {
-	ptr := reflect.ValueOf(into)
+	if issues := decodeInto(raw, reflect.ValueOf(into)); len(issues) > 0 {
+		return invalid(issues)
+	}
+	return nil
+}
+
+// decodeInto reads a value of the type that ptr points to. A member of a union carries its discriminator.
+func decodeInto(raw []byte, ptr reflect.Value) []Issue {
 	union, ok := unionOf(ptr.Type())
 	if !ok {
-		if issues := decode(raw, ptr.Elem()); len(issues) > 0 {
-			return invalid(issues)
-		}
-		return nil
+		return decode(raw, ptr.Elem())
 	}
 	member := reflect.New(union).Elem()
 	issues := decode(raw, member)
-	if len(issues) == 0 && member.Elem().Type() != ptr.Type() {
-		tag, _ := membersOf(union)
-		issues = []Issue{{tag, IssueInvalidValue, "must be that of " + ptr.Type().Elem().Name()}}
-	}
 	if len(issues) > 0 {
-		return invalid(issues)
+		return issues
+	}
+	if member.IsNil() || member.Elem().Type() != ptr.Type() {
+		tag, _ := membersOf(union)
+		return []Issue{{tag, IssueInvalidValue, "must be that of " + ptr.Type().Elem().Name()}}
 	}
 	ptr.Elem().Set(member.Elem().Elem())
 	return nil

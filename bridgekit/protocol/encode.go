@@ -32,13 +32,14 @@ func Validate(v any) []Issue {
 	if issue != nil {
 		return []Issue{*issue}
 	}
-	t := value.Type()
-	if union, ok := unionOf(t); ok {
-		t = union
-	} else if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	if !value.IsValid() {
+		return one("", IssueInvalidType, "must be a value of the protocol, not nil")
 	}
-	return decode(b, reflect.New(t).Elem())
+	t := value.Type()
+	if t.Kind() != reflect.Pointer {
+		t = reflect.PointerTo(t)
+	}
+	return decodeInto(b, reflect.New(t.Elem()))
 }
 
 // encode appends the JSON of v. Members of unions carry their discriminator.

@@ -1,6 +1,9 @@
 package protocol
 
-import "reflect"
+import (
+	"reflect"
+	"sync"
+)
 
 // member is a member of a union. The tag "" stands for every extension kind.
 type member struct {
@@ -49,13 +52,21 @@ func membersOf(t reflect.Type) (tag string, members []member) {
 	panic("protocol: no union is " + t.String())
 }
 
-// tagOf returns the union and the discriminator that a member has when it is encoded by itself; false for other types.
+// unionOf returns the union that a pointer type is a member of; false for other types.
 func unionOf(ptr reflect.Type) (reflect.Type, bool) {
+	union, ok := unions()[ptr]
+	return union, ok
+}
+
+// unions holds the union of every member; it is made once and never changes.
+var unions = sync.OnceValue(func() map[reflect.Type]reflect.Type {
+	of := map[reflect.Type]reflect.Type{}
 	for _, u := range []reflect.Type{reflect.TypeFor[Delta](), reflect.TypeFor[Item](), reflect.TypeFor[PromptInput](),
 		reflect.TypeFor[Subject](), reflect.TypeFor[CommandAction](), reflect.TypeFor[Interaction](), reflect.TypeFor[Resolution]()} {
-		if ptr.Implements(u) {
-			return u, true
+		_, members := membersOf(u)
+		for _, m := range members {
+			of[reflect.TypeOf(m.value)] = u
 		}
 	}
-	return nil, false
-}
+	return of
+})
