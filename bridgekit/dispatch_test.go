@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/bb-kernel/bb/bridgekit"
+	"github.com/bb-kernel/bb/bridgekit/process"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
 )
 
@@ -326,6 +327,8 @@ func TestProviders(t *testing.T) {
 func TestErrors(t *testing.T) {
 	_, notFound := exec.LookPath("no-such-program-anywhere")
 	started := exec.Command("/no/such/program").Run()
+	_, child := process.Start(t.Context(), process.Options{Command: []string{"/no/such/program"}})
+	_, named := process.Start(t.Context(), process.Options{Command: []string{"no-such-program-anywhere"}})
 	for name, test := range map[string]struct {
 		err     error
 		code    protocol.Code
@@ -339,6 +342,8 @@ func TestErrors(t *testing.T) {
 		"recovery":           {&protocol.Error{Code: protocol.BridgeError, Message: "logged out", Recovery: protocol.RecoverReauthenticate}, protocol.BridgeError, "logged out", `{"recovery":"reauthenticate"}`},
 		"missing-executable": {fmt.Errorf("start: %w", notFound), protocol.MissingExecutable, "", ""},
 		"missing-path":       {started, protocol.MissingExecutable, "", ""},
+		"missing-child":      {child, protocol.MissingExecutable, "", ""},
+		"missing-child-name": {named, protocol.MissingExecutable, "", ""},
 		"missing-file":       {&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, protocol.BridgeError, "", ""},
 		"interrupted":        {bridgekit.ErrInterrupted, protocol.InteractionInterrupted, "", ""},
 		"long":               {errors.New(strings.Repeat("x", 9<<20)), protocol.BridgeError, "", ""},
