@@ -371,3 +371,58 @@ func TestValidate(t *testing.T) {
 	whole := sampleDeclaration()
 	is.Equal(len(whole.Check()), 0)
 }
+
+// TestEachTypeAlone shows that parts of messages encode and decode alone, through encoding/json, as they do inside their message.
+func TestEachTypeAlone(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Interface, reflect.Pointer:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Map:
+			for _, k := range v.MapKeys() {
+				walk(v.MapIndex(k))
+			}
+		case reflect.Struct:
+			if _, ok := v.Interface().(json.Marshaler); ok {
+				seen[v.Type()] = true
+				wire, err := json.Marshal(v.Interface())
+				if err != nil {
+					t.Error(v.Type(), err)
+					return
+				}
+				again := reflect.New(v.Type())
+				if err := json.Unmarshal(wire, again.Interface()); err != nil {
+					t.Errorf("%v: %s: %v", v.Type(), wire, err)
+					return
+				}
+				if twice, err := json.Marshal(again.Elem().Interface()); err != nil || string(twice) != string(wire) {
+					t.Errorf("%v: %s became %s (%v)", v.Type(), wire, twice, err)
+				}
+			}
+			for i := range v.NumField() {
+				if v.Type().Field(i).IsExported() {
+					walk(v.Field(i))
+				}
+			}
+		}
+	}
+	for _, s := range samples() {
+		if s.typ != "Error" {
+			walk(reflect.ValueOf(s.value))
+		}
+	}
+	for _, e := range sampleErrors() {
+		walk(reflect.ValueOf(e.Versions))
+	}
+	if len(seen) < 100 {
+		t.Errorf("only %d types were seen", len(seen))
+	}
+}
