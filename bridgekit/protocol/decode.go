@@ -478,10 +478,8 @@ func (d *decoder) union(s *shape, v reflect.Value) bool {
 		return d.object(chosen.obj, "", v)
 	}
 	ptr := reflect.New(chosen.obj.typ)
-	value := chosen.tag
 	if chosen.obj.tagField != nil {
-		value = string(tag)
-		ptr.Elem().FieldByIndex(chosen.obj.tagField).SetString(value)
+		ptr.Elem().FieldByIndex(chosen.obj.tagField).SetString(string(tag))
 	}
 	v.Set(ptr)
 	return d.object(chosen.obj, u.tag, ptr.Elem())
