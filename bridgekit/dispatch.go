@@ -130,11 +130,15 @@ func (c *conn) answerSessionless(j *job) {
 	ctx, cancel := context.WithCancel(c.contextFor(j.declaration, ""))
 	defer cancel()
 	o := <-c.contain(j.method, "", func() (any, error) { return j.handle(ctx, nil, j.params) })
-	j.finish(o)
+	j.finish(ctx, o)
 }
 
-// finish answers with the outcome of a function, whose result is checked first.
-func (j *job) finish(o outcome) {
+// finish answers with the outcome of a function, whose result is checked first. An error of a function that gave up
+// because its context was interrupted is the interruption.
+func (j *job) finish(ctx context.Context, o outcome) {
+	if interrupted(ctx, o.err) {
+		o.err = ErrInterrupted
+	}
 	if o.err == nil {
 		if issues := protocol.Validate(o.out); len(issues) > 0 {
 			o.err = fmt.Errorf("the bridge's result of %s breaks the protocol: %w", j.method, &protocol.Error{Code: protocol.BridgeError, Message: "result", Issues: issues})

@@ -372,7 +372,7 @@ func TestPanics(t *testing.T) {
 	is := is.New(t)
 	ends := map[string]func(){
 		"panic": func() { panic("boom") },
-		"nil":   func() { var m map[string]int; m["x"] = 1 },
+		"nil":   func() { var b *bridgekit.Bridge[*agent]; b.Shutdown = nil },
 	}
 	for name, end := range ends {
 		c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {

@@ -1,7 +1,6 @@
 package bridgekit
 
 import (
-	"context"
 	"slices"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -142,20 +141,21 @@ func (l *lane) open(j *job) {
 	l.thread = t
 	l.c.mu.Unlock()
 	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(t.ctx, t, j.params) })
-	if o.err == nil {
+	failed := o.err != nil
+	if !failed {
 		made := o.out.(opened)
 		o.out = made.identity
-		if issues := protocol.Validate(made.identity); len(issues) == 0 {
+		valid := len(protocol.Validate(made.identity)) == 0 // finish says what is wrong
+		if valid {
 			t.session = made.session
 			o.err = t.announce(made.identity)
-		} else {
-			defer l.drop(t)
 		}
+		failed = !valid || o.err != nil
 	}
-	if o.err != nil {
-		l.drop(t)
+	if failed {
+		defer l.drop(t) // ends the context that tells whether the function was interrupted
 	}
-	j.finish(o)
+	j.finish(t.ctx, o)
 }
 
 // drop ends a session.
@@ -204,23 +204,14 @@ func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
 	}
 	if o.err != nil {
 		t.failTurn(turn, p.ClientRequestID, j.method, o.err)
-		o.err = asInterruption(turn.ctx, o.err)
 	}
 	t.forget(p.ClientRequestID, j)
-	j.finish(o)
+	j.finish(turn.ctx, o)
 	release()
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	l.starting = nil
 	l.next()
-}
-
-// asInterruption turns the error of a function that gave up because it was told to into ErrInterrupted.
-func asInterruption(ctx context.Context, err error) error {
-	if interrupted(ctx, err) {
-		return ErrInterrupted
-	}
-	return err
 }
 
 func noSession(id string) error {
@@ -236,10 +227,7 @@ func (l *lane) steer(j *job, p *protocol.TurnSteerParams) {
 	}
 	ctx := t.currentTurn().ctx
 	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(ctx, t, j.params) })
-	if o.err != nil {
-		o.err = asInterruption(ctx, o.err)
-	}
-	j.finish(o)
+	j.finish(ctx, o)
 }
 
 // withoutSession tells which methods that need no live session.
@@ -264,5 +252,5 @@ func (l *lane) call(j *job) {
 		ctx = t.ctx
 	}
 	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(ctx, t, j.params) })
-	j.finish(o)
+	j.finish(ctx, o)
 }

@@ -31,7 +31,7 @@ func (l *lane) stop(j *job, p *protocol.ThreadStopParams) {
 		t.awaitSettled(ctx)
 	}
 	t.settleInterrupted()
-	j.finish(o)
+	j.finish(ctx, o)
 }
 
 // release lets go of an idle session.
@@ -48,7 +48,7 @@ func (l *lane) release(j *job, t *Thread) {
 	o := l.runStop(ctx, j, t)
 	l.drop(t)
 	l.interrupt(ctx, t)
-	j.finish(o)
+	j.finish(ctx, o)
 }
 
 // runStop runs ThreadStop, for as long as its context lives.
@@ -90,7 +90,7 @@ func (l *lane) discard(j *job) {
 	if t != nil {
 		l.drop(t)
 	}
-	j.finish(o)
+	j.finish(l.c.ctx, o)
 }
 
 // hasten ends what a discard that just came waits for. The caller holds the connection's mutex.
