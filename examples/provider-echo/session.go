@@ -67,23 +67,27 @@ func (s *Session) turn(ctx context.Context, p protocol.TurnStartParams) error {
 	for _, action := range p.Actions {
 		text = strings.TrimSpace(string(action) + " " + text)
 	}
-	if err := s.run(ctx, p.ClientRequestID, text); err != nil {
-		return err
-	}
-	for {
-		s.mu.Lock()
-		if len(s.queued) == 0 || ctx.Err() != nil {
-			s.queued = nil
-			s.mu.Unlock()
-			return nil
-		}
-		next := s.queued[0]
-		s.queued = s.queued[1:]
-		s.mu.Unlock()
+	for next := (queued{p.ClientRequestID, text}); ; {
 		if err := s.run(ctx, next.clientRequestID, next.text); err != nil {
 			return err
 		}
+		var more bool
+		if next, more = s.next(); !more {
+			return nil
+		}
 	}
+}
+
+// next takes the steer that has waited longest.
+func (s *Session) next() (queued, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queued) == 0 {
+		return queued{}, false
+	}
+	first := s.queued[0]
+	s.queued = s.queued[1:]
+	return first, true
 }
 
 // run is one turn.
@@ -95,6 +99,9 @@ func (s *Session) run(ctx context.Context, clientRequestID, text string) error {
 		return word.before(s, argument)
 	}
 	accepted := &protocol.InputAccepted{ClientRequestID: clientRequestID}
+	if ctx.Err() != nil { // it waited for a turn that was stopped, and is stopped with it
+		return s.t.Send(accepted, &protocol.TurnBoundary{Status: protocol.Interrupted})
+	}
 	if word.zeroWork {
 		return s.t.Send(accepted, &protocol.TurnBoundary{Status: protocol.Completed})
 	}
