@@ -65,8 +65,8 @@ func TestNoJSON(t *testing.T) {
 		is.True(err == nil)
 		var batch DeltaBatch
 		is.True(ParseDeltaParams([]byte(`{"threadId":"t","deltas":[`+deep+`]}`), &batch) == nil)
-		_, err = ParseDelta([]byte(strings.Replace(deep, "[", "[[", 1)))
-		is.True(err != nil)
+		_, err = ParseDelta([]byte(strings.Replace(deep, "[]", "[[]]", 1)))
+		is.True(err != nil) // one level more
 	})
 }
 
@@ -292,6 +292,17 @@ func TestDeltas(t *testing.T) {
 		is.Equal(batch.Deltas[1].Err.Error(), "deltas[1]: item.open: message: text: missing")
 		is.True(batch.Deltas[1].Delta == nil)
 		is.Equal(string(batch.Deltas[1].Raw), noText)
+	})
+	t.Run("the limit of a text holds on the fast path", func(t *testing.T) {
+		is := is.New(t)
+		line := func(n int) []byte {
+			return mustMarshal(t, DeltaParams{ThreadID: "t", Deltas: Deltas{&ItemText{Key: messageKey, Stream: Text, Text: strings.Repeat("x", n)}}})
+		}
+		var batch DeltaBatch
+		is.True(ParseDeltaParams(line(MaxDeltaText), &batch) == nil)
+		is.True(batch.Deltas[0].Err == nil)
+		is.True(ParseDeltaParams(line(MaxDeltaText+1), &batch) == nil)
+		is.Equal(batch.Deltas[0].Err.Issues[0].Code, IssueTooBig)
 	})
 	t.Run("wrong params", func(t *testing.T) {
 		for _, test := range []struct{ text, want string }{
