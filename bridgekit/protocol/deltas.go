@@ -6,6 +6,7 @@ import "encoding/json"
 //
 //sumtype:decl
 type Delta interface {
+	// Kind returns the kind, which never depends on the value.
 	Kind() DeltaKind
 	delta()
 }

@@ -7,6 +7,7 @@ import "encoding/json"
 //
 //sumtype:decl
 type PromptInput interface {
+	// Type returns what tells the part apart on the wire.
 	Type() InputType
 	promptInput()
 }

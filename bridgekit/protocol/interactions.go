@@ -138,6 +138,7 @@ type FileSystemGrant struct {
 //
 //sumtype:decl
 type Subject interface {
+	// Kind returns what tells the subject apart on the wire.
 	Kind() SubjectKind
 	subject()
 }
@@ -218,6 +219,7 @@ func (*OpenInteraction) interaction() {}
 //
 //sumtype:decl
 type CommandAction interface {
+	// Kind returns what tells the action apart on the wire.
 	Kind() ActionKind
 	commandAction()
 }

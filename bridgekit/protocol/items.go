@@ -6,6 +6,7 @@ import "encoding/json"
 //
 //sumtype:decl
 type Item interface {
+	// Kind returns the core kind, or the name of an Extension.
 	Kind() ItemKind
 	item()
 }
