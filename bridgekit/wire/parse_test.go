@@ -122,3 +122,16 @@ func TestIDs(t *testing.T) {
 		})
 	}
 }
+
+func TestDepth(t *testing.T) {
+	is := is.New(t)
+	line := func(depth int) []byte { // the envelope is the first level
+		return []byte(`{"jsonrpc":"2.0","id":"a","result":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`)
+	}
+	is.True(json.Valid(line(wire.MaxDepth)))
+	_, err := wire.Parse(line(wire.MaxDepth))
+	is.NoErr(err)
+	is.True(!json.Valid(line(wire.MaxDepth + 1)))
+	_, err = wire.Parse(line(wire.MaxDepth + 1))
+	is.True(err != nil)
+}

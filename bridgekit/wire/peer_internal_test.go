@@ -44,7 +44,18 @@ func TestGivenUpCallsAreForgotten(t *testing.T) {
 	is.Equal(len(p.expired), 0)
 	is.Equal(len(p.late), keepLate)
 	p.mu.Unlock()
+	is.Equal(reflect.ValueOf(p.conn).Elem().FieldByName("pending").Len(), 0) // that of the library
 	p.Close()
 	is.NoErr(<-ran)
-	is.Equal(reflect.ValueOf(p.conn).Elem().FieldByName("pending").Len(), 0)
+}
+
+func TestALongLinesBufferIsGivenBack(t *testing.T) {
+	is := is.New(t)
+	lines := NewLineReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 4*keepBuffer)+"\n"), strings.NewReader("a\n")), 0)
+	line, err := lines.Next()
+	is.NoErr(err)
+	is.Equal(len(line), 4*keepBuffer)
+	_, err = lines.Next()
+	is.NoErr(err)
+	is.Equal(len(lines.buf), firstBuffer)
 }

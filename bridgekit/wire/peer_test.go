@@ -153,7 +153,7 @@ func TestBannerThenByteOrderMarkIsJunk(t *testing.T) {
 
 func TestASecondRequestUnderAnIDInFlightIsDropped(t *testing.T) {
 	is := is.New(t)
-	requests := make(chan *wire.Request, 3)
+	requests := make(chan *wire.Request, 5)
 	f := newFixture(t, wire.Options{Request: func(_ context.Context, r *wire.Request) { requests <- r }})
 	f.say(`{"jsonrpc":"2.0","id":"A","method":"first"}`, `{"jsonrpc":"2.0","id":"\u0041","method":"second"}`, `{"jsonrpc":"2.0","id":"B","method":"third"}`)
 	d := f.expect(wire.RepeatedID)
@@ -165,6 +165,10 @@ func TestASecondRequestUnderAnIDInFlightIsDropped(t *testing.T) {
 	is.Equal(f.hear(), `{"jsonrpc":"2.0","id":"A","result":null}`)
 	f.say(`{"jsonrpc":"2.0","id":"A","method":"fourth"}`) // answered: the id is free
 	is.Equal((<-requests).Method, "fourth")
+	f.say(`{"jsonrpc":"2.0","id":0,"method":"fifth"}`, `{"jsonrpc":"2.0","id":"0","method":"sixth"}`, `{"jsonrpc":"2.0","id":-0,"method":"seventh"}`)
+	is.Equal(f.expect(wire.RepeatedID).Method, "seventh")
+	is.Equal((<-requests).Method, "fifth")
+	is.Equal((<-requests).Method, "sixth")
 }
 
 func TestARequestIsAnsweredOnce(t *testing.T) {
@@ -305,6 +309,40 @@ func TestOrder(t *testing.T) {
 	f.say(`{"jsonrpc":"2.0","id":"1","result":{}}`)
 	is.NoErr(<-answered)
 	is.Equal(seen, want) // without a lock: the race detector sees that the answer came after all of them
+}
+
+func TestWhatArrivedIsTheReceiversToKeep(t *testing.T) {
+	is := is.New(t)
+	const each = 300
+	var notes, requests, results []json.RawMessage
+	done := make(chan struct{})
+	f := newFixture(t, wire.Options{
+		Notify: func(_ context.Context, n wire.Notification) { notes = append(notes, n.Params) },
+		Request: func(_ context.Context, r *wire.Request) {
+			if requests = append(requests, r.Params); len(requests) == each {
+				close(done)
+			}
+		},
+	})
+	params := func(n int) string { return fmt.Sprintf(`{"n":"%0600d"}`, n) }
+	for n := range each {
+		answered := make(chan json.RawMessage, 1)
+		go func() {
+			result, _ := f.Call(context.Background(), "m", nil)
+			answered <- result
+		}()
+		f.hear()
+		f.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"n","params":%s}`, params(n)),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"r","params":%s}`, n, params(n)),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":"%d","result":%s}`, n+1, params(n)))
+		results = append(results, <-answered)
+	}
+	<-done
+	for n := range each {
+		is.Equal(string(notes[n]), params(n))
+		is.Equal(string(requests[n]), params(n))
+		is.Equal(string(results[n]), params(n))
+	}
 }
 
 func TestNotificationsPrecedeTheReply(t *testing.T) {

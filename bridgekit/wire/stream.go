@@ -96,9 +96,6 @@ func (p *Peer) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.ctx.Err() != nil {
-			return nil, errStopped
-		}
 		if text := p.take(line); text != nil {
 			return text, nil
 		}
