@@ -39,11 +39,11 @@ type Options struct {
 	// StderrLimit is how many of the last bytes of standard error are kept; 0 means the constant.
 	StderrLimit int
 	// OnStderr is called with what the child writes to standard error, as it comes, on a goroutine of the Process. The
-	// bytes are valid during the call.
+	// bytes are valid during the call. It is not called again after a panic, which is contained.
 	OnStderr func(chunk []byte)
 }
 
-// NotFoundError says that there is no such program, or that it cannot be run.
+// NotFoundError says that there is no such program, or that it may not be run.
 type NotFoundError struct {
 	Name string // as it was asked for
 	Err  error
@@ -51,6 +51,9 @@ type NotFoundError struct {
 
 // Error names the program and what to do.
 func (e *NotFoundError) Error() string {
+	if errors.Is(e.Err, fs.ErrPermission) {
+		return fmt.Sprintf("cannot start %q: %v; make the file executable, or give another", e.Name, e.Err)
+	}
 	return fmt.Sprintf("cannot start %q: %v; install it, put it on the PATH, or give its full path", e.Name, e.Err)
 }
 
@@ -176,14 +179,21 @@ func (p *Process) drain(r io.Reader, onStderr func([]byte)) {
 		n, err := r.Read(chunk)
 		if n > 0 {
 			p.stderr.write(chunk[:n])
-			if onStderr != nil {
-				onStderr(chunk[:n])
+			if onStderr != nil && !contained(onStderr, chunk[:n]) {
+				onStderr = nil
 			}
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// contained calls a function of the caller and tells whether it returned.
+func contained(f func([]byte), chunk []byte) (returned bool) {
+	defer func() { _ = recover() }()
+	f(chunk)
+	return true
 }
 
 // PID returns the number of the group's first process.

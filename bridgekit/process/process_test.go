@@ -123,18 +123,18 @@ func TestMissingProgram(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, command := range map[string]string{
-		"not on the path": "no-such-program-anywhere",
-		"no such file":    filepath.Join(dir, "none"),
-		"not executable":  plain,
+	for name, test := range map[string]struct{ command, fix string }{
+		"not on the path": {"no-such-program-anywhere", "install it"},
+		"no such file":    {filepath.Join(dir, "none"), "install it"},
+		"not executable":  {plain, "make the file executable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			_, err := process.Start(background, process.Options{Command: []string{command}})
+			_, err := process.Start(background, process.Options{Command: []string{test.command}})
 			var missing *process.NotFoundError
 			is.True(errors.As(err, &missing))
-			is.Equal(missing.Name, command)
-			is.True(strings.Contains(err.Error(), "install it"))
+			is.Equal(missing.Name, test.command)
+			is.True(strings.Contains(err.Error(), test.fix))
 		})
 	}
 	is := is.New(t)
@@ -204,6 +204,20 @@ func TestStandardErrorIsReadAndItsEndKept(t *testing.T) {
 	is.Equal(len(kept), process.StderrLimit)
 	is.True(strings.HasSuffix(string(kept), "n\nthe end"))
 	is.Equal(seen, 10<<20+len("the end"))
+	p.Stdout.Close()
+}
+
+func TestAPanicOfOnStderrIsContained(t *testing.T) {
+	is := is.New(t)
+	calls := 0
+	p, err := process.Start(background, process.Options{
+		Command: []string{os.Args[0]}, Env: []string{role + "=noisy"},
+		OnStderr: func([]byte) { calls++; panic("no") },
+	})
+	is.NoErr(err)
+	is.Equal(wait(t, p).String(), "exited with status 0") // standard error is read all the same
+	is.Equal(calls, 1)
+	is.True(strings.HasSuffix(string(p.Stderr()), "the end"))
 	p.Stdout.Close()
 }
 
