@@ -23,14 +23,12 @@ func newCallIDs() *callIDs {
 	return c
 }
 
-func (c *callIDs) next(now time.Time) string {
+func (c *callIDs) append(b []byte, now time.Time) []byte {
 	var raw [16]byte
 	ms := uint64(now.UnixMilli())
 	binary.BigEndian.PutUint16(raw[0:], uint16(ms>>32))
 	binary.BigEndian.PutUint32(raw[2:], uint32(ms))
 	binary.BigEndian.PutUint32(raw[6:], c.n.Add(1))
 	copy(raw[10:], c.process[:])
-	var out [26]byte
-	idEncoding.Encode(out[:], raw[:])
-	return string(out[:])
+	return idEncoding.AppendEncode(b, raw[:])
 }

@@ -34,14 +34,15 @@ type Options struct {
 
 // Engine runs calls against the current catalog.
 type Engine struct {
-	o        Options
-	catalog  atomic.Pointer[Catalog]
-	draining atomic.Bool
-	streams  atomic.Int64 // that are open
-	ids      *callIDs
-	workers  *workers
-	jobs     sync.Pool // of *job that wait for a call
-	Log      CallLog
+	o         Options
+	catalog   atomic.Pointer[Catalog]
+	draining  atomic.Bool
+	streams   atomic.Int64 // that are open
+	ids       *callIDs
+	workers   *workers
+	jobs      sync.Pool // of *job that wait for a call
+	deadlines deadlines
+	Log       CallLog
 }
 
 // New returns an engine with an empty catalog.
@@ -65,7 +66,10 @@ func (e *Engine) Swap(c *Catalog) { e.catalog.Store(c) }
 func (e *Engine) Drain() { e.draining.Store(true) }
 
 // Stop releases what the engine keeps for the next call. Call it once every instance is retired.
-func (e *Engine) Stop() { e.workers.close() }
+func (e *Engine) Stop() {
+	e.workers.close()
+	e.deadlines.stop()
+}
 
 // Draining reports whether Drain was called.
 func (e *Engine) Draining() bool { return e.draining.Load() }
@@ -74,7 +78,10 @@ func (e *Engine) Draining() bool { return e.draining.Load() }
 func (e *Engine) OpenStreams() int { return int(e.streams.Load()) }
 
 // NextCallID returns a new call id.
-func (e *Engine) NextCallID() string { return e.ids.next(time.Now()) }
+func (e *Engine) NextCallID() string { return string(e.AppendCallID(nil, time.Now())) }
+
+// AppendCallID appends a new call id to b: the text of a call that began now.
+func (e *Engine) AppendCallID(b []byte, now time.Time) []byte { return e.ids.append(b, now) }
 
 // Request is one call. Method, Principal and Input are required.
 type Request struct {

@@ -50,29 +50,29 @@ func (e *Engine) call(ctx context.Context, r *Request) (Result, *kernelcontract.
 	if err := ctx.Err(); err != nil {
 		c.end(err)
 	}
-	left := time.Until(c.deadline)
-	if left <= 0 {
+	if !time.Now().Before(c.deadline) {
 		c.end(context.DeadlineExceeded)
 	}
 	j := e.newJob()
 	j.ctx, j.request, j.method, j.input = c, r, m, input
-	j.late.Reset(left)
+	e.deadlines.add(j)
 	e.workers.do(j)
 	select {
 	case <-j.done:
+		e.deadlines.remove(j)
 		return j.answer()
 	case <-ctx.Done():
 		c.end(ctx.Err())
-	case <-j.late.C:
+	case <-j.late:
 		c.end(context.DeadlineExceeded)
 	}
+	e.deadlines.remove(j)
 	select { // an answer that came at the same time counts
 	case <-j.done:
 		return j.answer()
-	default:
+	default: // the job is the handler's from here on
+		return Result{}, contextError(c, d)
 	}
-	j.late.Stop() // the rest of the job is the handler's
-	return Result{}, contextError(c, d)
 }
 
 // enter counts the call into the method's instance. A method whose instance has just been retired is looked up again:

@@ -1,13 +1,9 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/bb-kernel/bb/kernelcontract"
-)
+import "github.com/bb-kernel/bb/kernelcontract"
 
 // job is the part of a call that runs on a worker: the handler and all that is around it. One that has answered is used
-// again, with its channel and its timer.
+// again, with its channels.
 type job struct {
 	engine  *Engine
 	ctx     *callContext
@@ -18,22 +14,21 @@ type job struct {
 	res  Result
 	err  *kernelcontract.Error
 	done chan struct{} // gets one value when res and err are there
-	late *time.Timer   // stopped between calls
+
+	late  chan struct{} // gets one value at the deadline
+	place int           // in the engine's deadlines, -1 for none
 }
 
 func (e *Engine) newJob() *job {
 	if j, ok := e.jobs.Get().(*job); ok {
 		return j
 	}
-	j := &job{engine: e, done: make(chan struct{}, 1), late: time.NewTimer(time.Hour)}
-	j.late.Stop()
-	return j
+	return &job{engine: e, done: make(chan struct{}, 1), late: make(chan struct{}, 1)}
 }
 
-// answer returns the outcome of a job that is done and keeps the job for another call.
+// answer returns the outcome of a job that is done and that no deadline waits for, and keeps the job for another call.
 func (j *job) answer() (Result, *kernelcontract.Error) {
 	res, err := j.res, j.err
-	j.late.Stop()
 	*j = job{engine: j.engine, done: j.done, late: j.late}
 	j.engine.jobs.Put(j)
 	return res, err

@@ -20,39 +20,44 @@ var (
 	plainType = []string{"text/plain; charset=utf-8"}
 )
 
-// stamp sets the headers of every answer.
+// stamp names the call and sets the headers of every answer. Their values share one text.
 func (x *exchange) stamp(generation uint64, budget time.Duration) {
-	h := x.w.Header()
-	values := [3]string{
-		x.callID,
-		strconv.FormatUint(generation, 10),
-		formatDeadline(x.start.Add(budget)),
-	}
+	var room [26 + len(header.DeadlineLayout) + 20]byte // an id, a time, a number
+	b := x.h.o.Engine.AppendCallID(room[:0], x.start)
+	id := len(b)
+	b = appendDeadline(b, x.start.Add(budget))
+	deadline := len(b)
+	text := string(strconv.AppendUint(b, generation, 10))
+	x.callID = text[:id]
+	values := [3]string{text[:id], text[id:deadline], text[deadline:]}
 	v := values[:]
+	h := x.w.Header()
 	h[header.CallID] = v[0:1:1]
-	h[header.Generation] = v[1:2:2]
-	h[header.Deadline] = v[2:3:3]
+	h[header.Deadline] = v[1:2:2]
+	h[header.Generation] = v[2:3:3]
 	h[header.ServerID] = x.h.serverID
 	h["Cache-Control"] = noStore
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// formatDeadline is Format(header.DeadlineLayout) in UTC, without reading the layout for each answer.
-func formatDeadline(t time.Time) string {
+// appendDeadline is AppendFormat(header.DeadlineLayout) in UTC, without reading the layout for each answer.
+func appendDeadline(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	b := [len(header.DeadlineLayout)]byte([]byte(header.DeadlineLayout))
-	for _, part := range [...]struct{ at, digits, value int }{
-		{0, 4, year}, {5, 2, int(month)}, {8, 2, day}, {11, 2, hour}, {14, 2, minute}, {17, 2, second}, {20, 3, t.Nanosecond() / 1e6},
-	} {
-		for i := part.at + part.digits - 1; i >= part.at; i-- {
-			b[i] = byte('0' + part.value%10)
-			part.value /= 10
-		}
-	}
-	return string(b[:])
+	b = appendPair(appendPair(b, year/100), year%100)
+	b = appendPair(append(b, '-'), int(month))
+	b = appendPair(append(b, '-'), day)
+	b = appendPair(append(b, 'T'), hour)
+	b = appendPair(append(b, ':'), minute)
+	b = appendPair(append(b, ':'), second)
+	millis := t.Nanosecond() / 1e6
+	b = appendPair(append(b, '.', byte('0'+millis/100)), millis%100)
+	return append(b, 'Z')
 }
+
+// appendPair appends a number below 100 in two digits.
+func appendPair(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // refuseCall is refuse for a method and a caller that are known: the call is recorded.
 func (x *exchange) refuseCall(err *kernelcontract.Error) {

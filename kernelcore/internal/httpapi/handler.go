@@ -140,7 +140,7 @@ func escapedPath(u *url.URL) string {
 
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := h.exchanges.Get().(*exchange)
-	x.h, x.w, x.r, x.start, x.callID = h, w, r, time.Now(), h.o.Engine.NextCallID()
+	x.h, x.w, x.r, x.start = h, w, r, time.Now()
 	x.unread = r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 	return x
 }
@@ -291,6 +291,8 @@ func (h *Handler) Guard(access kernelcontract.Access, headers bool, next http.Ha
 		x := h.begin(w, r)
 		if headers {
 			x.stamp(h.o.Engine.Catalog().Generation, kernelcontract.QueryWait)
+		} else {
+			x.callID = h.o.Engine.NextCallID()
 		}
 		if !x.identify(auth) {
 			return
