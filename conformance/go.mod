@@ -3,7 +3,9 @@ module github.com/bb-kernel/bb/conformance
 go 1.25.0
 
 require (
+	github.com/alecthomas/kong v1.17.0
 	github.com/bb-kernel/bb/bridgekit v0.1.0
+	github.com/bb-kernel/bb/examples/provider-echo v0.1.0
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
 	github.com/bb-kernel/bb/sdk v0.1.0
 	github.com/matryer/is v1.4.1
@@ -20,6 +22,7 @@ require (
 
 replace (
 	github.com/bb-kernel/bb/bridgekit => ../bridgekit
+	github.com/bb-kernel/bb/examples/provider-echo => ../examples/provider-echo
 	github.com/bb-kernel/bb/kernelcontract => ../kernelcontract
 	github.com/bb-kernel/bb/pluginsdk => ../pluginsdk
 	github.com/bb-kernel/bb/sdk => ../sdk

@@ -74,15 +74,15 @@ type Prompt struct {
 
 // fixtureJSON is the file. Parts that are protocol types are decoded one by one, so that every problem has its place.
 type fixtureJSON struct {
-	Plugin        json.RawMessage `json:"plugin"`
-	ProviderIDs   []string        `json:"providerIds"`
-	Profiles      []profileJSON   `json:"profiles"`
-	Cwd           string          `json:"cwd"`
-	BridgeOptions json.RawMessage `json:"bridgeOptions"`
-	Options       json.RawMessage `json:"options"`
+	Plugin        json.RawMessage   `json:"plugin"`
+	ProviderIDs   []string          `json:"providerIds"`
+	Profiles      []profileJSON     `json:"profiles"`
+	Cwd           string            `json:"cwd"`
+	BridgeOptions json.RawMessage   `json:"bridgeOptions"`
+	Options       json.RawMessage   `json:"options"`
 	Tools         []json.RawMessage `json:"tools"`
-	TimeoutMs     *int64 `json:"timeoutMs"`
-	Resume        Resume `json:"resume"`
+	TimeoutMs     *int64            `json:"timeoutMs"`
+	Resume        Resume            `json:"resume"`
 	Prompts       struct {
 		Plain       *promptJSON `json:"plain"`
 		Items       *promptJSON `json:"items"`

@@ -129,7 +129,7 @@ func table() []graded {
 			fromSession, checkLifecycle},
 		{Rule{turnZeroWork, "a turn without work", "the input is accepted and a boundary settles it, without an item", "zeroWork"},
 			fromSession, checkZeroWork},
-		{Rule{turnSteer, "turn/steer while slow runs, and again when its turn is gone", "turn.open had a key; the input is accepted, in the open turn when native; later error -32001", "slow, steer, capability steer"},
+		{Rule{turnSteer, "turn/steer while slow runs, and again when its turn is gone", "turn.open had a key; native: the input is accepted in the open turn; later error -32001", "slow, steer, capability steer"},
 			fromSession, checkSteer},
 		{Rule{turnVouchedKeys, tour, "every turnKey was brought by a turn.open of the thread; only a boundary may bring its own", "plain or items"},
 			fromSession, checkStream(turnVouchedKeys)},

@@ -403,10 +403,10 @@ func (t *thread) ref() object { return object{"threadId": t.id, "providerThreadI
 // turn is input that the check sent.
 type turn struct {
 	*thread
-	owner  string // the rule that wants it to go well
-	client string // its clientRequestId
-	from   int    // index of the line that sent it
-	settled int // index of the line that settled it
+	owner   string // the rule that wants it to go well
+	client  string // its clientRequestId
+	from    int    // index of the line that sent it
+	settled int    // index of the line that settled it
 }
 
 // turnParams are the params of turn/start.

@@ -127,13 +127,7 @@ func checkSteer(s *scenario) {
 			}
 		}
 	}
-	t.interrupt(stopInterrupt)
+	t.interrupt(stopInterrupt) // an agent that queues may drop what it queued
 	u.settle()
-	if mode == protocol.SteerQueue { // it runs as a turn of its own
-		at := t.delta(turnSteer, from, "input.accepted for the queued steer", isAccepted("request-steer"))
-		if at > u.settled {
-			t.delta(turnSteer, u.settled+1, "the turn.boundary of the queued steer", (*delta).settlesTurn)
-		}
-	}
 	b.refuse(protocol.MethodTurnSteer, t.turnParams(steer, "request-late").with("turnId", *key), protocol.NoActiveTurn, "when its turn is gone")
 }
