@@ -55,7 +55,7 @@ type core struct {
 }
 
 // start starts the bridge under a profile, with its sessions in dir.
-func start(t *testing.T, profile echo.Profile, dir string) *core {
+func start(t *testing.T, profile echo.Profile, dir string, env ...string) *core {
 	t.Helper()
 	d, err := echo.Declaration(profile)
 	if err != nil {
@@ -69,7 +69,7 @@ func start(t *testing.T, profile echo.Profile, dir string) *core {
 	c.ctx, c.stop = context.WithTimeout(context.Background(), 60*time.Second)
 	note := func(name string) { c.mu.Lock(); c.notes = append(c.notes, name); c.wake(); c.mu.Unlock() }
 	c.bridge, err = host.Start(c.ctx, host.Options{
-		Command: []string{os.Args[0]}, Env: []string{profileVariable + "=" + string(profile), bridgekit.DataDirVariable + "=" + dir},
+		Command: []string{os.Args[0]}, Env: append(env, profileVariable+"="+string(profile), bridgekit.DataDirVariable+"="+dir),
 		Client: protocol.ClientInfo{Name: "bb", Version: "1"}, Plugin: protocol.PluginInfo{ID: "echo", Version: "1"},
 		Declarations: []protocol.ProviderDeclaration{d}, InteractionKinds: []string{"echo/form"},
 		Handler: host.Handler{
@@ -174,7 +174,7 @@ func allow(i protocol.Interaction) (protocol.Resolution, error) {
 }
 
 func params(thread string) protocol.SessionParams {
-	return protocol.SessionParams{ThreadID: thread, ProviderID: "echo", Cwd: os.TempDir(), Workspace: protocol.Workspace{Root: os.TempDir()},
+	return protocol.SessionParams{ThreadID: thread, ProviderID: "echo", Cwd: "/project", Workspace: protocol.Workspace{Root: "/project"},
 		Options: options, Tools: tools, InstructionMode: protocol.InstructionsAppend}
 }
 
