@@ -44,7 +44,7 @@ func serve(r *Runtime) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err = r.run(ctx, os.Stdin, stdout, tee)
+	err = r.run(record.WithRecorder(ctx, recorder), os.Stdin, stdout, tee)
 	if closing := recorder.Close(); err == nil {
 		err = closing
 	}

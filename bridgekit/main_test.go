@@ -1,6 +1,7 @@
 package bridgekit_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/bb-kernel/bb/bridgekit"
+	"github.com/bb-kernel/bb/bridgekit/process"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
 	"github.com/bb-kernel/bb/bridgekit/record"
 )
@@ -47,6 +49,23 @@ func TestMain(m *testing.M) {
 		}))
 	case "broken":
 		bridgekit.Main(bridgekit.Bridge[*agent]{})
+	case "owner": // of an agent, which is this program again
+		bridgekit.Main(bridge(func(b *bridgekit.Bridge[*agent]) {
+			b.TurnStart = func(_ *agent, ctx context.Context, p protocol.TurnStartParams) error {
+				a, err := record.Child(ctx, record.ChildOptions{ProviderID: "test", ThreadID: p.ThreadID,
+					Process: process.Options{Command: []string{os.Args[0]}, Env: append(os.Environ(), asProgram+"=cat")}})
+				if err != nil {
+					return err
+				}
+				defer a.Stop(context.Background(), time.Second)
+				fmt.Fprintln(a.Stdin, "to the agent")
+				_, err = bufio.NewReader(a.Stdout).ReadString('\n')
+				return err
+			}
+		}))
+	case "cat":
+		io.Copy(os.Stdout, os.Stdin)
+		os.Exit(0)
 	}
 }
 
@@ -121,5 +140,21 @@ func TestMainProgram(t *testing.T) {
 		var first record.Entry
 		is.NoErr(json.Unmarshal(bytes.SplitN(raw, []byte("\n"), 2)[0], &first))
 		is.True(strings.Contains(first.Line, "thread/identity"))
+	})
+	t.Run("record-the-agent", func(t *testing.T) {
+		is := is.New(t)
+		dir := t.TempDir()
+		c, cmd, _ := child(t, "owner", record.Variable+"="+dir)
+		c.begin("t1")
+		c.must(protocol.MethodTurnStart, turnParams("t1", "a"))
+		c.in.Close()
+		<-c.readEnd
+		is.NoErr(cmd.Wait())
+		r, err := record.Read(dir, "test", "t1")
+		is.NoErr(err)
+		agent := r.Lane(record.BridgeToProvider, record.ProviderToBridge)
+		is.Equal(len(agent), 2)
+		is.Equal(agent[0].Line, "to the agent")
+		is.Equal(agent[1].Line, "to the agent")
 	})
 }
