@@ -108,13 +108,13 @@ func (b *Bridge) prepare() error {
 	}
 	var problems []error
 	if len(o.Command) == 0 {
-		problems = append(problems, errors.New("Command is empty: name the bridge's program"))
+		problems = append(problems, errors.New("the Command is empty: name the bridge's program"))
 	}
 	if o.Plugin.ID == "" || o.Plugin.Version == "" {
-		problems = append(problems, errors.New("Plugin needs an ID and a Version"))
+		problems = append(problems, errors.New("the Plugin needs an ID and a Version"))
 	}
 	if len(o.Declarations) == 0 {
-		problems = append(problems, errors.New("Declarations is empty: a bridge serves at least one provider"))
+		problems = append(problems, errors.New("the list of Declarations is empty: a bridge serves at least one provider"))
 	}
 	for i := range o.Declarations {
 		d := &o.Declarations[i]

@@ -99,6 +99,18 @@ func TestGrammarIsLive(t *testing.T) {
 		is.True(strings.Contains(s.wait(t, "warn t1", "before thread/identity"), "session/identity-precedes-delta"))
 		is.Equal(index(s.all(), "delta t1 "), -1)
 	})
+	t.Run("the result is no identity", func(t *testing.T) {
+		is := is.New(t)
+		o := options(`on thread/start result {"providerThreadId":"$P","sessionRestorable":true}`)
+		s := watch(&o)
+		b := start(t, o)
+		begin(t, b, "t1")
+		do(t, b, "t1", deltas(turnOpen))
+		s.wait(t, "warn t1", "before thread/identity")
+		do(t, b, "t1", notification("session/replaced", `{"threadId":"$T","providerThreadId":"p","reason":"r","contextLost":false}`), deltas(turnOpen))
+		s.wait(t, "delta t1", "turn.open")
+		is.Equal(len(s.all()), 3)
+	})
 	t.Run("threads are apart", func(t *testing.T) {
 		is := is.New(t)
 		o := options()

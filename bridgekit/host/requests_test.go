@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -296,12 +297,26 @@ func TestInterruption(t *testing.T) {
 		}
 	})
 	t.Run("exit", func(t *testing.T) {
-		b, s, asked := bridge(t)
-		do(t, b, "t1", question("1", "k1", threadScope))
-		<-asked
+		is := is.New(t)
+		o := options()
+		s := watch(&o)
+		running := make(chan struct{})
+		o.Handler.ToolCall = func(ctx context.Context, _ protocol.ToolCallParams) (protocol.ToolResult, error) {
+			close(running)
+			<-ctx.Done()
+			<-time.After(20 * time.Millisecond) // is slow to return
+			s.add("ended %v", context.Cause(ctx))
+			return protocol.ToolResult{}, ctx.Err()
+		}
+		b := start(t, o)
+		begin(t, b, "t1")
+		do(t, b, "t1", toolCall("1", "k1", "1"))
+		<-running
 		b.Kill()
-		s.wait(t, "ended k1", host.ErrExited.Error())
 		<-b.Done()
+		lines := s.all()
+		is.Equal(index(lines, "ended "+host.ErrExited.Error()), len(lines)-2)
+		is.Equal(index(lines, "exit "), len(lines)-1) // after every handler
 	})
 	t.Run("shutdown", func(t *testing.T) {
 		is := is.New(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzResolve, which needs no privilege for links where it runs, compares resolve with the standard library on paths that exist.
+// FuzzResolve compares resolve with the standard library on paths that exist.
 func FuzzResolve(f *testing.F) {
 	dir, err := filepath.EvalSymlinks(f.TempDir())
 	if err != nil {
