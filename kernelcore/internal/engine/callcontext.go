@@ -30,22 +30,14 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	return c.deadline, true
 }
 
-// closedChannel is the Done of a context that ended before anybody asked.
-var closedChannel = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
 // Done implements context.Context.
 func (c *callContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done == nil {
+		c.done = make(chan struct{})
 		if c.err != nil {
-			c.done = closedChannel
-		} else {
-			c.done = make(chan struct{})
+			close(c.done)
 		}
 	}
 	return c.done
