@@ -128,14 +128,18 @@ func TestInteractions(t *testing.T) {
 		}
 	})
 	t.Run("shutdown-interrupts", func(t *testing.T) {
-		is := is.New(t)
-		c, got := asks(t, func(_ context.Context, th *bridgekit.Thread) (any, error) {
-			return th.CallTool(context.Background(), protocol.ToolCall{RequestKey: "k", Tool: "x"})
+		synctest.Test(t, func(t *testing.T) {
+			is := is.New(t)
+			c, got := asks(t, func(_ context.Context, th *bridgekit.Thread) (any, error) {
+				return th.CallTool(context.Background(), protocol.ToolCall{RequestKey: "k", Tool: "x"})
+			})
+			c.method(protocol.MethodToolCall)
+			begin := time.Now()
+			c.must(protocol.MethodShutdown, protocol.ShutdownParams{GraceMs: 5000})
+			is.True(errors.Is((<-got).err, bridgekit.ErrInterrupted))
+			is.Equal(time.Since(begin), time.Duration(0)) // not only when the connection closes
+			is.NoErr(c.wait())
 		})
-		c.method(protocol.MethodToolCall)
-		c.must(protocol.MethodShutdown, protocol.ShutdownParams{GraceMs: 5000})
-		is.True(errors.Is((<-got).err, bridgekit.ErrInterrupted))
-		is.NoErr(c.wait())
 	})
 	t.Run("end-of-input-interrupts", func(t *testing.T) {
 		is := is.New(t)

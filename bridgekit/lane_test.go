@@ -370,6 +370,7 @@ func TestStop(t *testing.T) {
 			c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
 				b.TurnStart = func(a *agent, ctx context.Context, p protocol.TurnStartParams) error {
 					if p.ClientRequestID == "a" {
+						a.t.Go(func(context.Context) error { <-never; return nil })
 						<-never
 					}
 					return nil
