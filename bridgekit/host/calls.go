@@ -21,48 +21,48 @@ import (
 
 // ModelList calls model/list.
 func (b *Bridge) ModelList(ctx context.Context, p protocol.ProviderParams) (protocol.ModelListResult, error) {
-	return sessionless[protocol.ModelListResult](ctx, b, protocol.MethodModelList, p.ProviderID, &p)
+	return sessionless[protocol.ModelListResult](ctx, b, protocol.MethodModelList, p.ProviderID, p)
 }
 
 // Health calls provider/health.
 func (b *Bridge) Health(ctx context.Context, p protocol.ProviderParams) (protocol.HealthResult, error) {
-	return sessionless[protocol.HealthResult](ctx, b, protocol.MethodHealth, p.ProviderID, &p)
+	return sessionless[protocol.HealthResult](ctx, b, protocol.MethodHealth, p.ProviderID, p)
 }
 
 // Usage calls provider/usage.
 func (b *Bridge) Usage(ctx context.Context, p protocol.ProviderParams) (protocol.UsageResult, error) {
-	return sessionless[protocol.UsageResult](ctx, b, protocol.MethodUsage, p.ProviderID, &p)
+	return sessionless[protocol.UsageResult](ctx, b, protocol.MethodUsage, p.ProviderID, p)
 }
 
 // InstallationStatus calls provider/installation/status.
 func (b *Bridge) InstallationStatus(ctx context.Context, p protocol.InstallationStatusParams) (protocol.InstallationStatusResult, error) {
-	return sessionless[protocol.InstallationStatusResult](ctx, b, protocol.MethodInstallationStatus, p.ProviderID, &p)
+	return sessionless[protocol.InstallationStatusResult](ctx, b, protocol.MethodInstallationStatus, p.ProviderID, p)
 }
 
 // InstallationRun calls provider/installation/run.
 func (b *Bridge) InstallationRun(ctx context.Context, p protocol.InstallationRunParams) (protocol.InstallationRunResult, error) {
-	return sessionless[protocol.InstallationRunResult](ctx, b, protocol.MethodInstallationRun, p.ProviderID, &p)
+	return sessionless[protocol.InstallationRunResult](ctx, b, protocol.MethodInstallationRun, p.ProviderID, p)
 }
 
 // SkillsDiscover calls skills/discover.
 func (b *Bridge) SkillsDiscover(ctx context.Context, p protocol.ProviderParams) (protocol.SkillsDiscoverResult, error) {
-	return sessionless[protocol.SkillsDiscoverResult](ctx, b, protocol.MethodSkillsDiscover, p.ProviderID, &p)
+	return sessionless[protocol.SkillsDiscoverResult](ctx, b, protocol.MethodSkillsDiscover, p.ProviderID, p)
 }
 
 // SkillsConfigure calls skills/configure.
 func (b *Bridge) SkillsConfigure(ctx context.Context, p protocol.SkillsConfigureParams) error {
-	return b.threadCall(ctx, protocol.MethodSkillsConfigure, p.ThreadID, &p, false)
+	return b.threadCall(ctx, protocol.MethodSkillsConfigure, p.ThreadID, p, false)
 }
 
 // ThreadStart calls thread/start. Workspace and Env may be left empty: then the agent may write in Cwd, and gets
 // Options.Ambient.
 func (b *Bridge) ThreadStart(ctx context.Context, p protocol.SessionParams) (protocol.SessionIdentity, error) {
-	return b.session(ctx, protocol.MethodThreadStart, &p, &p)
+	return b.session(ctx, protocol.MethodThreadStart, &p, func() any { return p })
 }
 
 // ThreadResume calls thread/resume; Workspace and Env as with ThreadStart.
 func (b *Bridge) ThreadResume(ctx context.Context, p protocol.ResumeParams) (protocol.SessionIdentity, error) {
-	return b.session(ctx, protocol.MethodThreadResume, &p.SessionParams, &p)
+	return b.session(ctx, protocol.MethodThreadResume, &p.SessionParams, func() any { return p })
 }
 
 // ThreadFork calls thread/fork; Workspace and Env as with ThreadStart. A SourceCheckpointID needs a bridge that forks at
@@ -71,53 +71,53 @@ func (b *Bridge) ThreadFork(ctx context.Context, p protocol.ForkParams) (protoco
 	if p.SourceCheckpointID != "" && b.capabilities.Fork == protocol.ForkTip {
 		return protocol.SessionIdentity{}, protocol.ForkCheckpointUnsupported.Errorf("the bridge forks at the tip only: leave the checkpoint out")
 	}
-	return b.session(ctx, protocol.MethodThreadFork, &p.SessionParams, &p)
+	return b.session(ctx, protocol.MethodThreadFork, &p.SessionParams, func() any { return p })
 }
 
 // ThreadStop calls thread/stop. What the thread asked for and still waits for is answered INTERACTION_INTERRUPTED as
 // soon as the request is sent. A thread that was released is forgotten.
 func (b *Bridge) ThreadStop(ctx context.Context, p protocol.ThreadStopParams) error {
-	return b.stopThread(ctx, protocol.MethodThreadStop, p.ThreadID, &p, p.Intent == protocol.Release)
+	return b.stopThread(ctx, protocol.MethodThreadStop, p.ThreadID, p, p.Intent == protocol.Release)
 }
 
 // ThreadDiscard calls thread/discard, which ends the thread's session, if it has one, like ThreadStop with a release.
 func (b *Bridge) ThreadDiscard(ctx context.Context, p protocol.ThreadRef) error {
-	return b.stopThread(ctx, protocol.MethodThreadDiscard, p.ThreadID, &p, true)
+	return b.stopThread(ctx, protocol.MethodThreadDiscard, p.ThreadID, p, true)
 }
 
 // ThreadArchive calls thread/archive.
 func (b *Bridge) ThreadArchive(ctx context.Context, p protocol.ThreadRef) error {
-	return b.threadCall(ctx, protocol.MethodThreadArchive, p.ThreadID, &p, false)
+	return b.threadCall(ctx, protocol.MethodThreadArchive, p.ThreadID, p, false)
 }
 
 // ThreadUnarchive calls thread/unarchive.
 func (b *Bridge) ThreadUnarchive(ctx context.Context, p protocol.ThreadRef) error {
-	return b.threadCall(ctx, protocol.MethodThreadUnarchive, p.ThreadID, &p, false)
+	return b.threadCall(ctx, protocol.MethodThreadUnarchive, p.ThreadID, p, false)
 }
 
 // ThreadNameSet calls thread/name/set.
 func (b *Bridge) ThreadNameSet(ctx context.Context, p protocol.ThreadNameParams) error {
-	return b.threadCall(ctx, protocol.MethodThreadNameSet, p.ThreadID, &p, false)
+	return b.threadCall(ctx, protocol.MethodThreadNameSet, p.ThreadID, p, false)
 }
 
 // ThreadGoalSet calls thread/goal/set.
 func (b *Bridge) ThreadGoalSet(ctx context.Context, p protocol.ThreadGoalParams) error {
-	return b.threadCall(ctx, protocol.MethodThreadGoalSet, p.ThreadID, &p, false)
+	return b.threadCall(ctx, protocol.MethodThreadGoalSet, p.ThreadID, p, false)
 }
 
 // ThreadGoalClear calls thread/goal/clear.
 func (b *Bridge) ThreadGoalClear(ctx context.Context, p protocol.ThreadRef) error {
-	return b.threadCall(ctx, protocol.MethodThreadGoalClear, p.ThreadID, &p, false)
+	return b.threadCall(ctx, protocol.MethodThreadGoalClear, p.ThreadID, p, false)
 }
 
 // TurnStart calls turn/start. It returns when the agent has the input, not at the turn's end.
 func (b *Bridge) TurnStart(ctx context.Context, p protocol.TurnStartParams) error {
-	return b.threadCall(ctx, protocol.MethodTurnStart, p.ThreadID, &p, true)
+	return b.threadCall(ctx, protocol.MethodTurnStart, p.ThreadID, p, true)
 }
 
 // TurnSteer calls turn/steer. The error is protocol.NoActiveTurn when the turn is gone.
 func (b *Bridge) TurnSteer(ctx context.Context, p protocol.TurnSteerParams) error {
-	return b.threadCall(ctx, protocol.MethodTurnSteer, p.ThreadID, &p, true)
+	return b.threadCall(ctx, protocol.MethodTurnSteer, p.ThreadID, p, true)
 }
 
 // sessionless calls a method that names its provider.
@@ -140,8 +140,9 @@ func (b *Bridge) threadCall(ctx context.Context, method, threadID string, params
 	return err
 }
 
-// session calls a method that makes the session of a thread.
-func (b *Bridge) session(ctx context.Context, method string, p *protocol.SessionParams, params any) (protocol.SessionIdentity, error) {
+// session calls a method that makes the session of a thread. params returns what is sent, of which p is a part that is
+// filled in before.
+func (b *Bridge) session(ctx context.Context, method string, p *protocol.SessionParams, params func() any) (protocol.SessionIdentity, error) {
 	d, err := b.declaration(p.ProviderID)
 	if err != nil {
 		return protocol.SessionIdentity{}, err
@@ -154,7 +155,7 @@ func (b *Bridge) session(ctx context.Context, method string, p *protocol.Session
 	if err != nil {
 		return protocol.SessionIdentity{}, err
 	}
-	id, err := call[protocol.SessionIdentity](ctx, b, method, d, params, b.o.Timeouts.Session, nil)
+	id, err := call[protocol.SessionIdentity](ctx, b, method, d, params(), b.o.Timeouts.Session, nil)
 	if err != nil {
 		b.end(t)
 		return protocol.SessionIdentity{}, err

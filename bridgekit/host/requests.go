@@ -234,7 +234,7 @@ func (b *Bridge) callTool(ctx context.Context, p protocol.ToolCallParams) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if issues := protocol.Validate(&result); len(issues) > 0 {
+	if issues := protocol.Validate(result); len(issues) > 0 {
 		return nil, fmt.Errorf("the result of the tool %s is wrong: %s", p.Tool, (&ResultError{Method: protocol.MethodToolCall, Issues: issues}).Error())
 	}
 	return result, nil
