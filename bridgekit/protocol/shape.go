@@ -208,6 +208,7 @@ var shapes = sync.OnceValue(func() map[reflect.Type]*shape {
 	b := &shaper{made: map[reflect.Type]*shape{}}
 	for _, t := range rootTypes() {
 		b.of(t)
+		b.of(reflect.PointerTo(t)) // callers have both
 	}
 	return b.made
 })
