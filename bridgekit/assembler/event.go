@@ -82,6 +82,7 @@ const (
 //
 //sumtype:decl
 type Payload interface {
+	// Type is that of the event.
 	Type() EventType
 	payload()
 }
