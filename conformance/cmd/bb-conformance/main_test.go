@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no agent \x1b[31mhere\x1b[0m")
 		os.Exit(7)
 	}
+	// Under the race detector a program sleeps for a second at its end. Here a hundred are started one after the other.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }
 
