@@ -206,7 +206,7 @@ func (r *run) grade(ctx context.Context, profile int, g graded, startup time.Dur
 	}()
 	for l := fromInitialize; l <= g.level; l++ {
 		if why, ok := dead[l.base()]; ok {
-			return Outcome{Profile: profile, Status: Skip, BlockedBy: l.base(), Detail: "blocked by " + l.base() + ": " + why, unresponsive: true}, 0
+			return Outcome{Profile: profile, Status: Skip, BlockedBy: l.base(), Detail: blockedPrefix(l.base()) + why, unresponsive: true}, 0
 		}
 	}
 	timeout := r.options.Timeout

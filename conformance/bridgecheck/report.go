@@ -1,5 +1,7 @@
 package bridgecheck
 
+import "strings"
+
 // Status is the grade of a rule.
 type Status string
 
@@ -86,6 +88,12 @@ func conclude(rule string, outcomes []Outcome) Result {
 	return r
 }
 
+// elsewhere stands in the detail of a rule that failed because of what another rule is about.
+const elsewhere = " did not hold here: "
+
+// blockedPrefix begins the detail of a rule that is blocked.
+func blockedPrefix(by string) string { return "blocked by " + by + ": " }
+
 // settleBlocked turns a skip that is blocked into a failure when the rule that blocks it neither fails nor is blocked
 // itself: then the breach was seen here and nowhere else, and must not be lost.
 func settleBlocked(outcomes map[string]*Outcome) {
@@ -108,6 +116,7 @@ func settleBlocked(outcomes map[string]*Outcome) {
 		}
 	}
 	for _, o := range lost {
+		o.Detail = o.BlockedBy + elsewhere + strings.TrimPrefix(o.Detail, blockedPrefix(o.BlockedBy))
 		o.Status, o.BlockedBy = Fail, ""
 	}
 }

@@ -64,7 +64,7 @@ func (b *bridge) breachf(owner string, at int, format string, args ...any) {
 func (s *scenario) end(v verdict, owner, format string, args ...any) {
 	v.status, v.detail = Fail, fmt.Sprintf(format, args...)
 	if owner != s.rule {
-		v.status, v.by, v.detail = Skip, owner, "blocked by "+owner+": "+v.detail
+		v.status, v.by, v.detail = Skip, owner, blockedPrefix(owner)+v.detail
 	}
 	panic(v)
 }
