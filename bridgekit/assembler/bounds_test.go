@@ -128,6 +128,19 @@ func TestBounds(t *testing.T) {
 			th.send(turnOpen(""))
 			th.expect("x:x")
 		},
+		"turn keys": func(th *thread) {
+			for i := range 1025 {
+				th.expect(fmt.Sprintf("T%d:c%d", i, i))
+				th.send(turnOpen(fmt.Sprint("k", i)), boundary("", protocol.Completed))
+			}
+			th.expect("X:x", "Y:y")
+			th.send(accepted("x"), accepted("y"))
+			th.lines = nil
+			th.send(boundary("k1", protocol.Completed)) // remembered as settled
+			th.want()
+			th.send(boundary("k0", protocol.Completed)) // forgotten: as if it were new
+			th.want("X turn.started client x", "X turn.input_accepted x", "X turn.completed completed")
+		},
 		"ids minted in advance": func(th *thread) {
 			first, _ := th.ItemID(protocol.Scope{Thread: true}, key("first"))
 			for i := range 1024 {

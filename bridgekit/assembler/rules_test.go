@@ -1,11 +1,13 @@
 package assembler_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/bb-kernel/bb/bridgekit/assembler"
+	"github.com/bb-kernel/bb/bridgekit/extension"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
 )
 
@@ -804,6 +806,22 @@ func TestRules(t *testing.T) {
 			},
 		},
 		"extension kinds": {
+			"checked again become unhandled": func(th *thread) {
+				kinds, err := extension.New(protocol.ProviderDeclaration{ExtensionKinds: map[string]protocol.ExtensionKind{
+					"a/b": {Item: json.RawMessage(`{"type":"object"}`), State: json.RawMessage(`{"type":"object"}`)}}})
+				if err != nil {
+					th.t.Fatal(err)
+				}
+				th.Assembler = assembler.New(assembler.Options{ThreadID: "th", Entropy: "e", Kinds: kinds})
+				th.turn()
+				good, bad, other := &protocol.Extension{Name: "a/b", Payload: json.RawMessage(`{}`)}, &protocol.Extension{Name: "a/b", Payload: json.RawMessage(`1`)},
+					&protocol.Extension{Name: "a/c", Payload: json.RawMessage(`{}`)}
+				th.send(opens(key("x"), good), opens(key("y"), bad), opens(key("z"), other), &protocol.ItemProgress{Key: key("x"), Item: bad}, closes(key("x"), other), closes(key("x"), good),
+					&protocol.ExtensionState{Name: "a/b", Payload: json.RawMessage(`{}`)}, &protocol.ExtensionState{Name: "a/b", Payload: json.RawMessage(`1`)})
+				const unhandled = " by item/extension-kind-declared"
+				th.want("T1 item.started e-1 a/b", "- provider.unhandled item.open"+unhandled, "- provider.unhandled item.open"+unhandled, "- provider.unhandled item.progress"+unhandled,
+					"- provider.unhandled item.close"+unhandled, "T1 item.completed e-1 completed a/b", "- thread.extension_state", "- provider.unhandled extension.state"+unhandled)
+			},
 			"are left to the grammar without Kinds": func(th *thread) {
 				th.turn()
 				th.send(opens(key("x"), &protocol.Extension{Name: "a/b"}))
