@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bb-kernel/bb/bridgekit"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -138,21 +139,22 @@ func form(t *turn, title string) error {
 	return t.say(string(s.Data))
 }
 
-// withdraw asks with a patience that has run out.
+// patience is how long withdraw waits for an answer: long enough for the question to be shown.
+const patience = 100 * time.Millisecond
+
+// withdraw asks and soon loses patience.
 func withdraw(t *turn, _ string) error {
-	ctx, cancel := context.WithCancel(t.ctx)
-	asked := make(chan error, 1)
-	go func() {
-		_, err := t.t.Ask(ctx, &protocol.Questions{RequestKey: t.requestKey(), Scope: protocol.Scope{Turn: t.key},
-			Questions: []protocol.Question{questions()["one"]}})
-		asked <- err
-	}()
-	err := t.say("Never mind.") // the question is on its way, or withdrawn before it was
-	cancel()
-	if asking := <-asked; asking != nil && !errors.Is(asking, context.Canceled) {
-		return asking
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	_, err := t.t.Ask(ctx, &protocol.Questions{RequestKey: t.requestKey(), Scope: protocol.Scope{Turn: t.key},
+		Questions: []protocol.Question{questions()["one"]}})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return t.say("Never mind.")
+	case err != nil:
+		return err
 	}
-	return err
+	return t.say("That was quick.")
 }
 
 func callTool(t *turn, arguments string) error {

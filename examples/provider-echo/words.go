@@ -61,7 +61,7 @@ func words() []word {
 		{Word: Word{"approve", "command|file|permission|plan", "asks for permission"}, run: approve},
 		{Word: Word{"ask", "[one|many|text|all]", "asks a question, or four"}, run: ask},
 		{Word: Word{"form", "TITLE", "makes a request of its own kind, " + formKind}, run: form},
-		{Word: Word{"withdraw", "", "asks, and no longer waits"}, run: withdraw},
+		{Word: Word{"withdraw", "", "asks, and soon no longer waits"}, run: withdraw},
 		{Word: Word{"slow", "", "works until it is stopped; repeats what it is steered with, and ends at: done"}, run: slow},
 		{Word: Word{"nothing", "", "has nothing to do"}, zeroWork: true},
 		{Word: Word{"goal", "TEXT", "works towards the thread's goal in a turn that it begins itself"}, run: goal},
