@@ -2,7 +2,10 @@ module github.com/bb-kernel/bb/examples/bridge-hello
 
 go 1.25.0
 
-require github.com/bb-kernel/bb/bridgekit v0.1.0
+require (
+	github.com/bb-kernel/bb/bridgekit v0.1.0
+	github.com/matryer/is v1.4.1
+)
 
 require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
