@@ -55,6 +55,7 @@ var provedElsewhere = map[string]string{
 	"git clone https://github.com/bb-kernel/bb": "the tests run in a clone",
 	"go test -run='^$' -bench=. work":           ".ci/run has it as a stage, each benchmark once",
 	"cd bb":                                     "the tests begin there",
+	"go run ./conformance/cmd/bb-conformance bridge --fixture conformance/testdata/python-bridge/fixture.json -- python3 conformance/testdata/python-bridge/bridge.py": "TestPythonBridge of conformance/bridgetest runs it where there is a python3",
 }
 
 // TestDocsGoBlocks checks that every Go block of the documentation is part of a file that is compiled.
