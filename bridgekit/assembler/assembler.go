@@ -218,7 +218,7 @@ func (a *Assembler) scope(s protocol.Scope) (*turn, bool) {
 func (a *Assembler) turnOf(d protocol.Delta, s protocol.Scope) (*turn, bool) {
 	t, ok := a.scope(s)
 	if !ok {
-		a.unhandledDelta(d, "turnless/unhandled")
+		a.unhandledDelta(d, string(TurnlessUnhandled))
 	}
 	return t, ok
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/bb-kernel/bb/bridgekit/protocol"
 )
 
+// extensionKindDeclared is the rule of package grammar that is held here too, for callers that do not check deltas first.
+const extensionKindDeclared = "item/extension-kind-declared"
+
 // addUsage keeps the thread's sum of tokens (usage/accumulate).
 func (a *Assembler) addUsage(d *protocol.Usage) {
 	if d.Total != nil {
@@ -51,7 +54,7 @@ func (a *Assembler) emitNew(t *turn, p Payload) {
 
 func (a *Assembler) extensionState(d *protocol.ExtensionState) {
 	if a.kinds != nil && a.kinds.CheckState(d.Name, d.Payload) != nil {
-		a.unhandledDelta(d, "item/extension-kind-declared")
+		a.unhandledDelta(d, extensionKindDeclared)
 		return
 	}
 	a.emit(nil, nil, &ExtensionState{Name: d.Name, Payload: d.Payload})
@@ -63,7 +66,7 @@ func (a *Assembler) refusedExtension(d protocol.Delta, i protocol.Item) bool {
 	if !ok || a.kinds == nil || a.kinds.CheckItem(e.Name, e.Payload) == nil {
 		return false
 	}
-	a.unhandledDelta(d, "item/extension-kind-declared")
+	a.unhandledDelta(d, extensionKindDeclared)
 	return true
 }
 

@@ -15,7 +15,7 @@ import (
 // item, what it says.
 func TestRules(t *testing.T) {
 	type run = func(*thread)
-	for rule, cases := range map[string]map[string]run{
+	table := map[string]map[string]run{
 		"ids/minted-centrally": {
 			"entropy and serial": func(th *thread) {
 				th.turn()
@@ -828,7 +828,13 @@ func TestRules(t *testing.T) {
 				th.want("T1 item.started e-1 a/b")
 			},
 		},
-	} {
+	}
+	for _, rule := range assembler.Rules() {
+		if len(table[string(rule)]) == 0 {
+			t.Errorf("no case proves %s", rule)
+		}
+	}
+	for rule, cases := range table {
 		t.Run(rule, func(t *testing.T) {
 			for name, run := range cases {
 				t.Run(name, func(t *testing.T) { run(newThread(t)) })

@@ -124,7 +124,7 @@ func (a *Assembler) turnOpen(d *protocol.TurnOpen) {
 		i = 0
 	}
 	if i < 0 {
-		a.unhandledDelta(d, "turn/bound-to-requested")
+		a.unhandledDelta(d, string(BoundToRequested))
 		a.settleTurn(protocol.Interrupted, nil, nil)
 		return
 	}
@@ -190,7 +190,7 @@ func (a *Assembler) inputAccepted(d *protocol.InputAccepted) {
 	i := slices.IndexFunc(a.waiting, func(e expectedTurn) bool { return !e.spare && e.input == input && !e.accepted })
 	switch {
 	case i < 0:
-		a.unhandledDelta(d, "turn/accepted-input-queues")
+		a.unhandledDelta(d, string(AcceptedInputQueues))
 	case a.turn == nil:
 		a.waiting[i].accepted = true
 	default: // the agent merged it into the turn that it is at

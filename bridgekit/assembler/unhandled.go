@@ -42,7 +42,7 @@ func (a *Assembler) flushSuppressed() {
 	if a.suppressed == 0 {
 		return
 	}
-	rule := "turnless/unhandled"
+	rule := string(TurnlessUnhandled)
 	raw, err := json.Marshal(map[string]int{"count": a.suppressed})
 	if err == nil {
 		a.emit(nil, nil, &Unhandled{RawType: suppressedType, Raw: raw, Rule: &rule})

@@ -35,6 +35,7 @@ func Schema() []byte {
 	}
 	g.of(shapeOf(reflect.TypeFor[ProviderDeclaration]()), false)
 	g.of(shapeOf(reflect.TypeFor[PromptInput]()), false)
+	g.of(shapeOf(reflect.TypeFor[ItemStatus]()), false) // of rows, which no message carries
 	g.errors()
 	slices.Sort(g.names)
 	defs := make([]string, len(g.names))
