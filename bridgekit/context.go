@@ -93,7 +93,7 @@ func (c *conn) notify(method string, params any) error {
 	if issues := protocol.Validate(params); len(issues) > 0 {
 		return &protocol.Error{Code: protocol.InvalidParams, Message: method, Issues: issues}
 	}
-	return c.peer.Notify(context.Background(), method, params)
+	return c.wrote(c.peer.Notify(context.Background(), method, params))
 }
 
 // log sends bridge/log, or writes to standard error when core cannot have it.

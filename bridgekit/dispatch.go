@@ -33,13 +33,13 @@ func (j *job) answer(result any, err error) {
 	delete(j.c.pending, j)
 	j.c.mu.Unlock()
 	if err == nil {
-		if err = j.request.Reply(result); err == nil || errors.Is(err, wire.ErrClosed) {
+		if err = j.c.wrote(j.request.Reply(result)); err == nil || errors.Is(err, wire.ErrClosed) {
 			return
 		}
 		j.c.log("", protocol.LogError, fmt.Sprintf("the result of %s cannot be sent: %v", j.method, err), nil)
 		err = protocol.BridgeError.Errorf("the result cannot be sent: %v", err)
 	}
-	j.request.Fail(wireError(err)) // fails only when the connection is gone
+	j.c.wrote(j.request.Fail(wireError(err))) // fails only when the connection is gone
 }
 
 // request handles a request in wire order, on the reader's goroutine.

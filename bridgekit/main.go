@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/bb-kernel/bb/bridgekit/record"
@@ -15,7 +16,8 @@ import (
 // interrupt from the keyboard are taken as the end of the input.
 //
 // While it runs, standard output belongs to the protocol: what the program writes there by itself, with fmt.Println for
-// one, goes to standard error. With BB_BRIDGE_RECORD_DIR set every line is recorded, see package record.
+// one, goes to standard error. With BB_BRIDGE_RECORD_DIR set every line is recorded, see package record. Who starts the
+// program in a terminal is told what it is.
 func Main[S any](b Bridge[S]) {
 	r, err := Define(b)
 	if err == nil {
@@ -42,6 +44,9 @@ func serve(r *Runtime) (err error) {
 	if recorder != nil {
 		tee = recorder.Connect(record.BridgeToCore, record.CoreToBridge, r.declarations[0].ID).Tee
 	}
+	if terminal(os.Stdin) {
+		fmt.Fprintf(os.Stderr, "This is the bridge of %s: a program that a kernel starts and talks to in lines of JSON. To see whether it keeps the protocol:\n\tbb-conformance bridge -- %s\n", r.declarations[0].DisplayName, strings.Join(os.Args, " "))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err = r.run(record.WithRecorder(ctx, recorder), os.Stdin, stdout, tee)
@@ -49,4 +54,14 @@ func serve(r *Runtime) (err error) {
 		err = closing
 	}
 	return err
+}
+
+// terminal tells whether somebody may sit at f.
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

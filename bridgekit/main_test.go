@@ -96,6 +96,20 @@ func child(t *testing.T, kind string, env ...string) (*core, *exec.Cmd, *bytes.B
 	return c, cmd, &stderr
 }
 
+// TestTerminal proves who is told what the program is.
+func TestTerminal(t *testing.T) {
+	is := is.New(t)
+	for name, want := range map[string]bool{os.DevNull: false, os.Args[0]: false, "/dev/ptmx": true} {
+		f, err := os.Open(name)
+		if err != nil && want {
+			continue // this system has no such terminal
+		}
+		is.NoErr(err)
+		is.Equal(bridgekit.Terminal(f), want)
+		f.Close()
+	}
+}
+
 // TestMainProgram proves Main, in processes of their own.
 func TestMainProgram(t *testing.T) {
 	t.Run("stray-output", func(t *testing.T) {
@@ -126,6 +140,23 @@ func TestMainProgram(t *testing.T) {
 		_, cmd, stderr := child(t, "broken")
 		is.Equal(cmd.Wait().(*exec.ExitError).ExitCode(), 1)
 		is.True(strings.Contains(stderr.String(), "TurnStart is nil"))
+	})
+	t.Run("closed-output", func(t *testing.T) {
+		is := is.New(t)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), asProgram+"=stubborn")
+		in, err := cmd.StdinPipe()
+		is.NoErr(err)
+		out, err := cmd.StdoutPipe()
+		is.NoErr(err)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		is.NoErr(cmd.Start())
+		out.Close() // core reads no more, and keeps the input open
+		_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"nope"}`+"\n")
+		is.NoErr(err)
+		is.Equal(cmd.Wait().(*exec.ExitError).ExitCode(), 1)
+		is.True(strings.Contains(stderr.String(), "the connection to core broke"))
 	})
 	t.Run("record", func(t *testing.T) {
 		is := is.New(t)

@@ -2,6 +2,7 @@ package bridgekit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,6 +40,7 @@ func (r *Runtime) run(ctx context.Context, stdin io.Reader, stdout io.Writer, te
 		lanes:    map[string]*lane{},
 		pending:  map[*job]struct{}{},
 		shutdown: make(chan *job, 1),
+		lost:     make(chan error, 1),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer c.cancel(nil)
@@ -55,6 +57,7 @@ func (r *Runtime) run(ctx context.Context, stdin io.Reader, stdout io.Writer, te
 	case asked = <-c.shutdown:
 	case <-read: // the end of the input, or a failure
 		broken = err
+	case broken = <-c.lost: // core reads no more
 	case <-ctx.Done():
 	}
 	c.end(asked)
@@ -74,6 +77,7 @@ type conn struct {
 	ctx      context.Context // ends with the connection; its cause is ErrInterrupted
 	cancel   context.CancelCauseFunc
 	shutdown chan *job
+	lost     chan error     // why nothing can be written any more
 	running  sync.WaitGroup // functions of the author, and what waits for them
 
 	mu      sync.Mutex
@@ -94,6 +98,17 @@ const (
 	ready
 	ending // nothing new starts
 )
+
+// wrote passes on the error of a write. When core takes nothing any more the bridge ends, as at the end of its input.
+func (c *conn) wrote(err error) error {
+	if errors.Is(err, wire.ErrClosed) {
+		select {
+		case c.lost <- err:
+		default: // it is known, or the connection is being ended
+		}
+	}
+	return err
+}
 
 // spawn runs fn on a goroutine that the end of the connection waits for. It tells whether it does.
 func (c *conn) spawn(fn func()) bool {

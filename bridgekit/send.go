@@ -111,7 +111,7 @@ func (t *Thread) encode(ds protocol.Deltas) ([][]byte, error) {
 
 // sendDeltas writes one thread/delta.
 func (c *conn) sendDeltas(params []byte) error {
-	return c.peer.Notify(context.Background(), protocol.MethodThreadDelta, json.RawMessage(params))
+	return c.wrote(c.peer.Notify(context.Background(), protocol.MethodThreadDelta, json.RawMessage(params)))
 }
 
 // observe keeps the runtime's picture of the turn after a delta is on the wire.
