@@ -1,6 +1,7 @@
 package bridgekit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -18,11 +19,12 @@ type outcome struct {
 var errUnfinished = errors.New("it ended its goroutine instead of returning")
 
 // contain runs a function of the author on a goroutine of its own, which the end of the connection waits for. A panic is
-// logged with its stack and becomes the outcome's error. While the connection ends nothing is started.
+// logged with its stack and becomes the outcome's error. While the connection ends nothing is started, and the outcome is
+// an interruption, once core has been told of the end: the answer to shutdown comes before those that it interrupts.
 func (c *conn) contain(name, threadID string, fn func() (any, error)) <-chan outcome {
 	done := make(chan outcome, 1)
 	if !c.spawn(func() { c.contained(done, name, threadID, fn) }) {
-		done <- outcome{err: ErrInterrupted}
+		context.AfterFunc(c.ctx, func() { done <- outcome{err: ErrInterrupted} })
 	}
 	return done
 }

@@ -114,7 +114,6 @@ func (t *Thread) request(ctx context.Context, method, key string, params any) (j
 		t.mu.Unlock()
 	}()
 	raw, err := t.c.peer.Call(calling, method, params)
-	t.c.wrote(err)
 	var remote *wire.Error
 	switch {
 	case err == nil:

@@ -99,7 +99,8 @@ const (
 	ending // nothing new starts
 )
 
-// wrote passes on the error of a write. When core takes nothing any more the bridge ends, as at the end of its input.
+// wrote passes on the error of a notification or an answer. When core takes nothing any more the bridge ends, as at the end
+// of its input. Calls are not asked: they end with the input, too.
 func (c *conn) wrote(err error) error {
 	if errors.Is(err, wire.ErrClosed) {
 		select {

@@ -3,6 +3,7 @@ package bridgekit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -49,6 +50,30 @@ func TestShutdown(t *testing.T) {
 			for i, m := range c.lines() {
 				if string(m.ID) == down {
 					is.Equal(len(c.lines())-i, 3) // before what it interrupts
+				}
+			}
+		})
+	})
+	t.Run("answered-before-what-has-not-begun", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			is := is.New(t)
+			var log journal
+			never := make(chan struct{})
+			defer close(never)
+			c := run(t, bridge(stubborn(never, &log)))
+			c.initialize()
+			const threads = 50
+			for n := range threads {
+				c.must(protocol.MethodThreadStart, sessionParams(fmt.Sprint(n)))
+			}
+			for n := range threads { // some of their functions begin before the shutdown, some do not
+				c.request(protocol.MethodTurnStart, turnParams(fmt.Sprint(n), "a"))
+			}
+			down := c.request(protocol.MethodShutdown, protocol.ShutdownParams{GraceMs: 3000})
+			is.NoErr(c.wait())
+			for i, m := range c.lines() {
+				if string(m.ID) == down {
+					is.Equal(len(c.lines())-i, 1+threads)
 				}
 			}
 		})
