@@ -69,7 +69,7 @@ func start(t *testing.T, profile echo.Profile, dir string, env ...string) *core 
 	c.ctx, c.stop = context.WithTimeout(context.Background(), 60*time.Second)
 	note := func(name string) { c.mu.Lock(); c.notes = append(c.notes, name); c.wake(); c.mu.Unlock() }
 	c.bridge, err = host.Start(c.ctx, host.Options{
-		Command: []string{os.Args[0]}, Env: append(env, profileVariable+"="+string(profile), bridgekit.DataDirVariable+"="+dir),
+		Command: []string{os.Args[0]}, Env: append(env, "GORACE=atexit_sleep_ms=0", profileVariable+"="+string(profile), bridgekit.DataDirVariable+"="+dir),
 		Client: protocol.ClientInfo{Name: "bb", Version: "1"}, Plugin: protocol.PluginInfo{ID: "echo", Version: "1"},
 		Declarations: []protocol.ProviderDeclaration{d}, InteractionKinds: []string{"echo/form"},
 		Handler: host.Handler{

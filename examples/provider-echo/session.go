@@ -67,8 +67,10 @@ func (s *Session) turn(ctx context.Context, p protocol.TurnStartParams) error {
 	for _, action := range p.Actions {
 		text = strings.TrimSpace(string(action) + " " + text)
 	}
+	stopped := false
 	for next := (queued{p.ClientRequestID, text}); ; {
-		if err := s.run(ctx, next.clientRequestID, next.text); err != nil {
+		var err error
+		if stopped, err = s.run(ctx, stopped, next); err != nil {
 			return err
 		}
 		var more bool
@@ -90,27 +92,28 @@ func (s *Session) next() (queued, bool) {
 	return first, true
 }
 
-// run is one turn.
-func (s *Session) run(ctx context.Context, clientRequestID, text string) error {
+// run is one turn, unless what it waited for was stopped: then it is stopped with it. It tells whether it was stopped.
+func (s *Session) run(ctx context.Context, stopped bool, input queued) (bool, error) {
 	s.turning.Lock()
 	defer s.turning.Unlock()
-	word, argument := parse(text)
+	word, argument := parse(input.text)
 	if word.before != nil {
-		return word.before(s, argument)
+		return stopped, word.before(s, argument)
 	}
-	accepted := &protocol.InputAccepted{ClientRequestID: clientRequestID}
-	if ctx.Err() != nil { // it waited for a turn that was stopped, and is stopped with it
-		return s.t.Send(accepted, &protocol.TurnBoundary{Status: protocol.Interrupted})
+	accepted := &protocol.InputAccepted{ClientRequestID: input.clientRequestID}
+	if stopped || ctx.Err() != nil {
+		return true, s.t.Send(accepted, &protocol.TurnBoundary{Status: protocol.Interrupted})
 	}
 	if word.zeroWork {
-		return s.t.Send(accepted, &protocol.TurnBoundary{Status: protocol.Completed})
+		return false, s.t.Send(accepted, &protocol.TurnBoundary{Status: protocol.Completed})
 	}
-	t := s.newTurn(ctx, clientRequestID)
+	t := s.newTurn(ctx, input.clientRequestID)
 	defer close(t.over)
 	if err := s.t.Send(accepted, &protocol.TurnOpen{TurnKey: &t.key}); err != nil {
-		return err
+		return false, err
 	}
-	return t.finish(text, word.run(t, argument))
+	err := word.run(t, argument)
+	return t.stopped(err), t.finish(input.text, err)
 }
 
 // stop has nothing to do: after it the turn's context ends, and the turn settles what it has open.
@@ -119,6 +122,9 @@ func (s *Session) stop(context.Context, protocol.ThreadStopParams) error { retur
 // steer gives the open turn more input, or lets it wait for a turn of its own.
 func (s *Session) steer(_ context.Context, p protocol.TurnSteerParams) error {
 	if s.p.profile == Queue {
+		if word, argument := parse(p.Text()); word.before != nil {
+			return word.before(s, argument)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.queued) == maxSteers {
@@ -160,6 +166,11 @@ func (s *Session) newTurn(ctx context.Context, request string) *turn {
 	return &turn{Session: s, ctx: ctx, key: fmt.Sprintf("turn-%d", s.number(&s.turns)), request: request, over: make(chan struct{})}
 }
 
+// stopped tells whether a word ended with the error because the turn was stopped.
+func (t *turn) stopped(err error) bool {
+	return err != nil && (errors.Is(err, bridgekit.ErrInterrupted) || t.ctx.Err() != nil)
+}
+
 // finish settles the turn with what its word came to.
 func (t *turn) finish(text string, err error) error {
 	if t.settled {
@@ -175,7 +186,7 @@ func (t *turn) finish(text string, err error) error {
 		if t.p.profile == Full {
 			b.CheckpointID = &checkpoint
 		}
-	case errors.Is(err, bridgekit.ErrInterrupted) || t.ctx.Err() != nil:
+	case t.stopped(err):
 		b.Status = protocol.Interrupted
 	default:
 		b.Status, b.Error = protocol.Failed, &protocol.TurnError{Message: err.Error()}
