@@ -497,6 +497,13 @@ func TestRules(t *testing.T) {
 				th.want(`T1 item.started e-1 message "a"`, `T1 item.completed e-1 completed message "a" partial`, "T1 item.started e-2 ls",
 					`T1 item.started e-3 message "b"`, `T1 item.completed e-3 completed message "bc"`)
 			},
+			"a closed key begins anew": func(th *thread) {
+				th.turn()
+				th.send(opens(key("m"), message("a")), opens(key("c"), command("ls")), text(key("m"), "b"), closes(key("m"), message("ab")))
+				th.lines = nil
+				th.send(opens(key("m"), message("ac")), closes(key("m"), message("acd")))
+				th.want(`T1 item.started e-3 message "ac"`, `T1 item.completed e-3 completed message "acd"`)
+			},
 			"progress has what belongs to the part": func(th *thread) {
 				th.turn()
 				th.send(opens(key("m"), message("a")), opens(key("c"), command("ls")), progress(key("m"), "late"), text(key("m"), "b"), &protocol.ItemProgress{Key: key("m"), Item: message("abc")})
