@@ -138,8 +138,16 @@ func (l *lane) open(j *job) {
 	}
 	t := newThread(l.c, l.id, j.declaration)
 	l.c.mu.Lock()
-	l.thread = t
+	doomed := l.discarding()
+	if !doomed {
+		l.thread = t
+	}
 	l.c.mu.Unlock()
+	if doomed {
+		t.close()
+		j.answer(nil, errDiscarded())
+		return
+	}
 	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(t.ctx, t, j.params) })
 	failed := o.err != nil
 	if !failed {
@@ -179,6 +187,16 @@ func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
 	turn := t.newTurn()
 	abandoned := t.expect(p.ClientRequestID, j)
 	release := t.work(turn)
+	l.c.mu.Lock()
+	doomed := l.discarding() // one that comes from here on finds the work and interrupts it
+	l.c.mu.Unlock()
+	if doomed {
+		t.forget(p.ClientRequestID, j)
+		release()
+		j.answer(nil, errDiscarded())
+		l.free()
+		return
+	}
 	begun := make(chan struct{})
 	ended := l.c.contain(j.method, l.id, func() (any, error) {
 		close(begun)
@@ -212,6 +230,15 @@ func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
 	defer l.c.mu.Unlock()
 	l.starting = nil
 	l.next()
+}
+
+// discarding tells whether a discard waits for what is about to begin. The caller holds the connection's mutex.
+func (l *lane) discarding() bool {
+	return slices.ContainsFunc(l.queue, func(j *job) bool { return j.method == protocol.MethodThreadDiscard })
+}
+
+func errDiscarded() error {
+	return protocol.InteractionInterrupted.Errorf("the thread was discarded before this began")
 }
 
 func noSession(id string) error {

@@ -503,6 +503,47 @@ func TestStop(t *testing.T) {
 		c.must(protocol.MethodThreadDiscard, ref("t1"))
 		is.True(c.response(start).Error != nil)
 	})
+	t.Run("discard-right-behind", func(t *testing.T) {
+		// Both lines come with one read, so that the discard is often there before what it ends has begun.
+		until := func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		pair := func(c *core, method string, params any, thread string) {
+			c.t.Helper()
+			c.id += 2
+			first, discard := fmt.Sprintf(`"r%d"`, c.id-1), fmt.Sprintf(`"r%d"`, c.id)
+			c.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, first, method, jsonOf(c.t, params)) + "\n" +
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"thread/discard","params":%s}`, discard, jsonOf(c.t, ref(thread))))
+			is := is.New(c.t)
+			is.Equal(c.response(first).Error.Code, int(protocol.InteractionInterrupted))
+			is.True(c.response(discard).Error == nil)
+		}
+		const times = 50
+		t.Run("turn", func(t *testing.T) {
+			c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
+				b.TurnStart = func(_ *agent, ctx context.Context, _ protocol.TurnStartParams) error { return until(ctx) }
+			}))
+			c.initialize()
+			for i := range times {
+				thread := fmt.Sprint("t", i)
+				c.must(protocol.MethodThreadStart, sessionParams(thread))
+				pair(c, protocol.MethodTurnStart, turnParams(thread, "a"), thread)
+			}
+		})
+		t.Run("session", func(t *testing.T) {
+			c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
+				b.ThreadStart = func(ctx context.Context, _ *bridgekit.Thread, _ protocol.SessionParams) (*agent, protocol.SessionIdentity, error) {
+					return nil, protocol.SessionIdentity{}, until(ctx)
+				}
+			}))
+			c.initialize()
+			for i := range times {
+				thread := fmt.Sprint("t", i)
+				pair(c, protocol.MethodThreadStart, sessionParams(thread), thread)
+			}
+		})
+	})
 	t.Run("steer-needs-the-open-turn", func(t *testing.T) {
 		is := is.New(t)
 		c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
