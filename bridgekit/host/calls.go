@@ -160,8 +160,8 @@ func (b *Bridge) session(ctx context.Context, method string, p *protocol.Session
 		b.end(t)
 		return protocol.SessionIdentity{}, err
 	}
-	if before := b.identify(t, id.ProviderThreadID, false); before != "" && before != id.ProviderThreadID {
-		b.warn(t.id, "the result names another session than thread/identity did", "", "method", method, "notified", before, "result", id.ProviderThreadID)
+	if announced := b.answered(t, id.ProviderThreadID); announced != "" && announced != id.ProviderThreadID {
+		b.warn(t.id, "the result names another session than thread/identity did", "", "method", method, "notified", announced, "result", id.ProviderThreadID)
 	}
 	return id, nil
 }

@@ -24,13 +24,13 @@ func (b *Bridge) notify(_ context.Context, n wire.Notification) {
 	case protocol.MethodThreadIdentity:
 		p, ok := decode[protocol.IdentityParams](b, n)
 		if t := b.known(ok, n.Method, p.ThreadID); t != nil {
-			b.identify(t, p.ProviderThreadID, true)
+			b.notified(t, p.ProviderThreadID)
 			deliver(h.Identity, p)
 		}
 	case protocol.MethodSessionReplaced:
 		p, ok := decode[protocol.ReplacedParams](b, n)
 		if t := b.known(ok, n.Method, p.ThreadID); t != nil {
-			b.identify(t, p.ProviderThreadID, true)
+			b.notified(t, p.ProviderThreadID)
 			deliver(h.Replaced, p)
 		}
 	case protocol.MethodProviderRecovery:

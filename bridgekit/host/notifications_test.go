@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -315,6 +316,27 @@ func TestIdentities(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(id.ProviderThreadID, "other")
 	s.wait(t, "warn t1", "another session", "first", "other")
+}
+
+// TestAReplacementRightBehindTheResult: the result reaches its caller on another goroutine than the notification, so that
+// it may come later.
+func TestAReplacementRightBehindTheResult(t *testing.T) {
+	is := is.New(t)
+	replaced := notification("session/replaced", `{"threadId":"$T","providerThreadId":"new","reason":"r","contextLost":true}`)
+	o := options("on thread/start "+notification("thread/identity", `{"threadId":"$T","providerThreadId":"$P","sessionRestorable":true}`),
+		`on thread/start result {"providerThreadId":"$P","sessionRestorable":true}`, "on thread/start "+replaced)
+	o.Handler.ToolCall = func(context.Context, protocol.ToolCallParams) (protocol.ToolResult, error) {
+		return protocol.ToolResult{Success: true, Content: []protocol.ToolContent{{Type: protocol.ContentText, Text: "done"}}}, nil
+	}
+	s := watch(&o)
+	b := start(t, o)
+	for i := range 50 {
+		thread := fmt.Sprint("t", i)
+		begin(t, b, thread)
+		do(t, b, thread, `say {"jsonrpc":"2.0","id":"$T","method":"tool/call","params":{"threadId":"$T","providerThreadId":"new","requestKey":"k","turnKey":null,"itemKey":null,"tool":"x","arguments":{}}}`, "await")
+		s.wait(t, "got", `"id":"`+thread+`","result"`)
+	}
+	is.Equal(index(s.all(), "another session"), -1)
 }
 
 func TestThreadsAreBounded(t *testing.T) {

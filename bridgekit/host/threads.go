@@ -18,7 +18,8 @@ type thread struct {
 
 	// guarded by Bridge.mu
 	providerThreadID string // "" until the identity is known
-	identified       bool   // thread/identity has come: deltas may
+	identified       bool   // thread/identity or session/replaced has come: deltas may
+	announced        string // the id that the first of them gave
 	stops            int    // stops and discards that are sent and not answered: new requests are interrupted
 }
 
@@ -54,15 +55,25 @@ func (b *Bridge) thread(id string) *thread {
 	return b.threads[id]
 }
 
-// identify notes the provider's id of a thread's session. Only the notification lets deltas through: the result of a
-// call is not ordered with them.
-func (b *Bridge) identify(t *thread, providerThreadID string, notified bool) (before string) {
+// notified notes the provider's id of a thread's session, as the bridge announced it.
+func (b *Bridge) notified(t *thread, providerThreadID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before = t.providerThreadID
-	t.providerThreadID = providerThreadID
-	t.identified = t.identified || notified
-	return before
+	if t.announced == "" {
+		t.announced = providerThreadID
+	}
+	t.providerThreadID, t.identified = providerThreadID, true
+}
+
+// answered notes the provider's id that the result of a call names, and returns what was announced before. Only the
+// notifications let deltas through, and their word counts: the caller may learn of the result after what came behind it.
+func (b *Bridge) answered(t *thread, providerThreadID string) (announced string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !t.identified {
+		t.providerThreadID = providerThreadID
+	}
+	return t.announced
 }
 
 // declaration returns the declaration of a provider.
