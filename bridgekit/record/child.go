@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/process"
@@ -82,13 +83,17 @@ func WithPlayback(ctx context.Context, p *Playback) context.Context {
 	return context.WithValue(ctx, playbackKey{}, p)
 }
 
-// splitter cuts a stream into lines. Of a line over the limit of the wire only the start is kept.
+// splitter cuts a stream into lines. Of a line over the limit of the wire only the start is kept. It is safe for
+// concurrent use, since the pipe that it stands before is.
 type splitter struct {
 	keep func(line []byte)
+	mu   sync.Mutex
 	part []byte
 }
 
 func (s *splitter) add(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for {
 		i := bytes.IndexByte(b, '\n')
 		if i < 0 {
@@ -107,6 +112,8 @@ func (s *splitter) add(b []byte) {
 
 // end keeps a last line that has no end.
 func (s *splitter) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.part) > 0 {
 		s.keep(s.part)
 		s.part = nil

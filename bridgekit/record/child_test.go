@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +84,41 @@ func TestChildRecordsTheLanesOfTheAgent(t *testing.T) {
 	is.True(strings.Contains(heard[2], "AGENT_TOKEN=abcdefgh")) // its secrets do
 	is.True(!strings.Contains(got.Entries[4].Line, "abcdefgh")) // and stay out of the recording
 	is.True(strings.Contains(got.Entries[4].Line, "[redacted]"))
+}
+
+// TestChildTakesConcurrentWrites says its worth under the race detector: a pipe takes writes from anywhere, and recording
+// must not change that.
+func TestChildTakesConcurrentWrites(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	r, err := record.New(record.Options{Dir: dir})
+	is.NoErr(err)
+	a, err := record.Child(record.WithRecorder(context.Background(), r), record.ChildOptions{ProviderID: "echo", ThreadID: "t",
+		Process: process.Options{Command: []string{os.Args[0]}, Env: []string{role + "=1"}}})
+	is.NoErr(err)
+	heard := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, a.Stdout)
+		heard <- err
+	}()
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for range 100 {
+				if _, err := io.WriteString(a.Stdin, `{"n":1}`+"\n"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	is.NoErr(a.Stdin.Close())
+	is.NoErr(<-heard)
+	a.Stop(context.Background(), 30*time.Second)
+	is.NoErr(r.Close())
+	got, err := record.Read(dir, "echo", "t")
+	is.NoErr(err)
+	is.Equal(lines(got.Lane(record.BridgeToProvider)), slices.Repeat([]string{`{"n":1}`}, 400))
 }
 
 func TestChildWithoutRecorder(t *testing.T) {
