@@ -261,6 +261,75 @@ func TestCall(t *testing.T) {
 	is.Equal(f.hear(), `{"jsonrpc":"2.0","method":"n","params":{"a":1}}`)
 }
 
+func TestCallSent(t *testing.T) {
+	t.Run("what is sent from then on comes behind the request", func(t *testing.T) {
+		is := is.New(t)
+		f := newFixture(t, wire.Options{})
+		done := make(chan error, 1)
+		go func() {
+			_, err := f.CallSent(context.Background(), "m", nil, func() {
+				if err := f.Notify(context.Background(), "n", nil); err != nil { // the write lock is free
+					t.Error(err)
+				}
+			})
+			done <- err
+		}()
+		is.Equal(f.hear(), `{"jsonrpc":"2.0","id":"1","method":"m","params":{}}`)
+		is.Equal(f.hear(), `{"jsonrpc":"2.0","method":"n","params":{}}`)
+		f.say(`{"jsonrpc":"2.0","id":"1","result":{}}`)
+		is.NoErr(<-done)
+	})
+	t.Run("not before the whole line is written", func(t *testing.T) {
+		is := is.New(t)
+		f := newFixture(t, wire.Options{})
+		sent, done := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := f.CallSent(context.Background(), "m", map[string]string{"text": strings.Repeat("x", 1<<20)}, func() { close(sent) })
+			done <- err
+		}()
+		f.hearSome() // more than the pipe and the test's buffer hold is still to come
+		select {
+		case <-sent:
+			t.Fatal("it was called while the line was being written")
+		default:
+		}
+		f.hear()
+		<-sent
+		f.say(`{"jsonrpc":"2.0","id":"1","result":{}}`)
+		is.NoErr(<-done)
+	})
+	t.Run("not for what is not sent", func(t *testing.T) {
+		is := is.New(t)
+		f := newFixture(t, wire.Options{MaxLine: 1000})
+		never := func() { t.Error("it was called") }
+		for _, params := range []any{[]int{1}, map[string]string{"text": strings.Repeat("x", 2000)}} {
+			_, err := f.CallSent(context.Background(), "m", params, never)
+			is.True(err != nil)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := f.CallSent(ctx, "m", nil, never)
+		is.True(errors.Is(err, context.Canceled))
+		f.Close()
+		_, err = f.CallSent(context.Background(), "m", nil, never)
+		is.Equal(err, wire.ErrClosed)
+	})
+	t.Run("before the answer is returned", func(t *testing.T) {
+		is := is.New(t)
+		f := newFixture(t, wire.Options{})
+		goOn, done := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := f.CallSent(context.Background(), "m", nil, func() { <-goOn })
+			done <- err
+		}()
+		f.hear()
+		f.say(`{"jsonrpc":"2.0","id":"1","result":{}}`, `{"jsonrpc":"2.0","id":"1","result":{}}`)
+		f.expect(wire.UnknownID) // the first has arrived, and is not lost
+		close(goOn)
+		is.NoErr(<-done)
+	})
+}
+
 func TestALateAnswerIsDroppedQuietly(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, wire.Options{})
