@@ -63,11 +63,11 @@ func (d *deadlines) remove(j *job) {
 	}
 }
 
-// stop releases the timer.
+// stop releases the timer, unless a job still needs it: then it is released when it has rung.
 func (d *deadlines) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.timer != nil {
+	if d.timer != nil && len(d.jobs) == 0 {
 		d.timer.Stop()
 	}
 }

@@ -52,3 +52,37 @@ func TestEachCallHasItsOwnDeadline(t *testing.T) {
 		is.True(retire(t, f.instance, time.Second))
 	})
 }
+
+// A handler that ignores its context may outlive the engine; its caller does not wait for it.
+func TestStopLeavesTheDeadlineOfACallInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		f := newFixture()
+		release := make(chan struct{})
+		f.onQuery = func(context.Context, input) (output, error) {
+			<-release
+			return output{}, nil
+		}
+		e := f.engine(t, engine.Options{})
+		r := request(e, "query", `{"name":"bb"}`)
+		r.Deadline = time.Now().Add(time.Minute)
+		answered := make(chan *kernelcontract.Error, 1)
+		go func() {
+			_, err := e.Call(t.Context(), r)
+			answered <- err
+		}()
+		synctest.Wait()
+		e.Stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		select {
+		case err := <-answered:
+			is.True(err != nil)
+			is.Equal(err.Code, kernelcontract.Timeout)
+		default:
+			t.Error("the call was not answered at its deadline")
+		}
+		close(release)
+		is.True(retire(t, f.instance, time.Second))
+	})
+}
