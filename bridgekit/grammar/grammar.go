@@ -1,5 +1,5 @@
 // Package grammar holds the seven rules that the deltas of a bridge keep, and the Checker that holds a bridge to them:
-// core drops a delta that breaks one, the author's side refuses to send it, the conformance kit grades it.
+// core drops a delta that breaks one, and the author's side refuses to send it.
 //
 // See docs/spec/bridges-assembler.md.
 package grammar
@@ -65,7 +65,6 @@ func (v *Violation) Error() string {
 // Checker holds the deltas of one thread of one bridge process to the rules. It is not safe for concurrent use.
 type Checker struct {
 	kinds    *extension.Kinds
-	rejected bool // what is rejected counts as said
 	s        *session
 	undo     []change
 	keepUndo bool
@@ -78,23 +77,9 @@ func New(kinds *extension.Kinds) *Checker {
 	return &Checker{kinds: kinds, s: newSession()}
 }
 
-// NewGrader returns a Checker that grades a whole stream instead of dropping deltas from it: a rejected delta still opens
-// or settles the turns and items that it names, so that one mistake is reported once.
-func NewGrader(kinds *extension.Kinds) *Checker {
-	c := New(kinds)
-	c.rejected = true
-	return c
-}
-
-// Check returns the rule that a delta breaks, nil when it may be applied. A delta that breaks one changes nothing, except
-// with NewGrader.
+// Check returns the rule that a delta breaks, nil when it may be applied. A delta that breaks one changes nothing.
 func (c *Checker) Check(d protocol.DecodedDelta) *Violation {
 	if d.Err != nil {
-		if c.rejected {
-			if said := guess(d.Raw); said != nil {
-				c.apply(said)
-			}
-		}
 		return &Violation{Rule: ruleOf(d.Err.Kind, d.Err.Issues), Kind: d.Err.Kind, Detail: detail(d.Err.Issues)}
 	}
 	return c.step(d.Delta)
@@ -103,7 +88,7 @@ func (c *Checker) Check(d protocol.DecodedDelta) *Violation {
 // CheckAll returns the first violation of a list that an author sends, nil when the whole list may be sent. It is all or
 // none: a list with a violation changes nothing. Unlike Check it also holds each delta to its schema.
 func (c *Checker) CheckAll(ds protocol.Deltas) *Violation {
-	c.keepUndo = len(ds) > 1 || c.rejected
+	c.keepUndo = len(ds) > 1
 	var v *Violation
 	for i, d := range ds {
 		if v = invalid(d); v == nil {
@@ -123,7 +108,7 @@ func (c *Checker) CheckAll(ds protocol.Deltas) *Violation {
 // step judges a delta that has the shape of its kind, and applies it.
 func (c *Checker) step(d protocol.Delta) *Violation {
 	v := c.judge(d)
-	if v == nil || c.rejected {
+	if v == nil {
 		c.apply(d)
 	}
 	return v

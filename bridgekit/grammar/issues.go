@@ -1,7 +1,6 @@
 package grammar
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -68,51 +67,4 @@ func detail(issues []protocol.Issue) string {
 		texts[i] = issue.String()
 	}
 	return strings.Join(texts, "; ")
-}
-
-// guess reads what a delta that breaks its schema opens or settles; nil when that cannot be told.
-func guess(raw []byte) protocol.Delta {
-	d := loose(raw)
-	scope := protocol.Scope{Turn: d.text("turnKey"), Thread: d.text("scope") == "thread"}
-	var turnKey *string
-	if scope.Turn != "" {
-		turnKey = &scope.Turn
-	}
-	k := loose(d["key"])
-	key := protocol.ItemKey{ProviderItemID: k.text("providerItemId"), Channel: k.text("channel"), ParentRef: k.text("parentRef")}
-	named := key != protocol.ItemKey{}
-	switch kind := protocol.DeltaKind(d.text("kind")); {
-	case kind == protocol.KindTurnOpen:
-		return &protocol.TurnOpen{TurnKey: turnKey}
-	case kind == protocol.KindTurnBoundary:
-		return &protocol.TurnBoundary{TurnKey: turnKey}
-	case kind == protocol.KindItemOpen && named:
-		return &protocol.ItemOpen{Scope: scope, Key: key}
-	case kind == protocol.KindItemClose && named:
-		return &protocol.ItemClose{Scope: scope, Key: key}
-	case kind == protocol.KindSessionEnded:
-		return &protocol.SessionEnded{}
-	case kind == protocol.KindSessionReset:
-		return &protocol.SessionReset{}
-	}
-	return nil
-}
-
-// object is an object of which nothing is known to be right.
-type object map[string]json.RawMessage
-
-func loose(raw []byte) object {
-	var o object
-	if json.Unmarshal(raw, &o) != nil {
-		return nil
-	}
-	return o
-}
-
-func (o object) text(name string) string {
-	var s string
-	if json.Unmarshal(o[name], &s) != nil {
-		return ""
-	}
-	return s
 }

@@ -381,36 +381,6 @@ func TestAllOrNoneAtTheBounds(t *testing.T) {
 	is.Equal(c.Check(decoded(text(scope, "o1", "summary"))).Rule, grammar.SchemaValid)
 }
 
-// A grader reports one mistake once: what it rejects still opens and settles.
-func TestGrader(t *testing.T) {
-	for name, steps := range map[string][]string{
-		"an open without presentation":   {without(opens(scope, "a", msg), presentation), "!", text(scope, "a", "text"), output(scope, "a"), closes(scope, "a", msg)},
-		"an open without scope":          {without(opens(scope, "a", msg), scope+`,`), "!", text(scope, "a", "text")},
-		"of the thread":                  {turnOpen(""), without(opens(thread, "a", msg), presentation), "!", boundary(""), text(thread, "a", "text")},
-		"an undeclared kind":             {opens(scope, "a", `{"kind":"a/b","payload":1}`), "!", progress(scope, "a", "null"), closes(scope, "a", msg)},
-		"a close without presentation":   {opens(scope, "a", msg), without(closes(scope, "a", msg), presentation), "!", closes(scope, "a", msg), "!"},
-		"a turn.open with more":          {without(turnOpen("x"), `,"parentRef":null`), "!", opens(keyed("x"), "a", msg)},
-		"a boundary with less":           {turnOpen("x"), opens(scope, "a", msg), without(boundary("x"), `,"error":null`), "!", text(scope, "a", "text"), "!"},
-		"a turn that nobody vouched for": {opens(keyed("x"), "a", msg), "!", text(scope, "a", "text")},
-		"a reset with more":              {opens(scope, "a", msg), `{"kind":"session.reset","x":1}`, "!", text(scope, "a", "text"), "!"},
-		"an end with more":               {opens(thread, "a", msg), `{"kind":"session.ended","x":1}`, "!", closes(scope, "a", msg), closes(scope, "a", msg), "!"},
-		"nothing to read":                {`1`, "!", `{"kind":1,"key":1}`, "!", `{"kind":"item.open","key":{}}`, "!", `{"kind":"item.text"}`, "!"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := grammar.NewGrader(nil)
-			for i, raw := range steps {
-				if raw == "!" {
-					continue
-				}
-				want := i+1 < len(steps) && steps[i+1] == "!"
-				if v := c.Check(decoded(raw)); (v != nil) != want {
-					t.Fatalf("step %d %s: %v", i, raw, v)
-				}
-			}
-		})
-	}
-}
-
 func TestRuleIDs(t *testing.T) {
 	is := is.New(t)
 	is.Equal(len(grammar.Rules()), 7)
