@@ -59,7 +59,7 @@ func words() []word {
 		{Word: Word{"warn", "CATEGORY [thread]", "reports a warning"}, run: warn},
 		{Word: Word{"unhandled", "", "reports something that it cannot translate"}, run: unhandled},
 		{Word: Word{"approve", "command|file|permission|plan", "asks for permission"}, run: approve},
-		{Word: Word{"ask", "[one|many|text|all]", "asks a question, or four"}, run: ask},
+		{Word: Word{"ask", "[one|many|text|both|all]", "asks a question, or four"}, run: ask},
 		{Word: Word{"form", "TITLE", "makes a request of its own kind, " + formKind}, run: form},
 		{Word: Word{"withdraw", "", "asks, and soon no longer waits"}, run: withdraw},
 		{Word: Word{"slow", "", "works until it is stopped; repeats what it is steered with, and ends at: done"}, run: slow},
