@@ -38,8 +38,9 @@ type Bridge[S any] struct {
 	// let Thread.Go do the rest, or block until the turn ends: core is answered as soon as InputAccepted is sent. An
 	// error after that fails the turn.
 	TurnStart func(s S, ctx context.Context, p protocol.TurnStartParams) error
-	// ThreadStop stops the open turn, or with the intent release lets go of an idle session; required. Every delta that
-	// settles the turn is sent when it returns. It is called for a release only when no turn is open.
+	// ThreadStop stops the open turn, or with the intent release lets go of an idle session; required. What settles the
+	// turn is sent by it, by the work that is interrupted when it has returned, or by whatever listens to the agent. It is
+	// called for a release only when no turn is open.
 	ThreadStop func(s S, ctx context.Context, p protocol.ThreadStopParams) error
 	// ThreadDiscard deletes what is kept of a session; required.
 	ThreadDiscard func(s S, ctx context.Context, p protocol.ThreadRef) error

@@ -3,7 +3,7 @@ package main
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
 
 	"github.com/bb-kernel/bb/bridgekit"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -28,10 +28,7 @@ func main() {
 }
 
 // session is what the bridge keeps of a thread.
-type session struct {
-	t    *bridgekit.Thread
-	open atomic.Bool // a turn is open; whoever takes it down settles the turn
-}
+type session struct{ t *bridgekit.Thread }
 
 func start(ctx context.Context, t *bridgekit.Thread, p protocol.SessionParams) (*session, protocol.SessionIdentity, error) {
 	return &session{t: t}, protocol.SessionIdentity{ProviderThreadID: "hello-" + t.ID()}, nil
@@ -41,7 +38,6 @@ func (s *session) turn(ctx context.Context, p protocol.TurnStartParams) error {
 	if err := s.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{}); err != nil {
 		return err
 	}
-	s.open.Store(true)
 	s.t.Go(func(ctx context.Context) error { return s.answer(ctx, p) })
 	return nil
 }
@@ -51,17 +47,17 @@ func (s *session) answer(ctx context.Context, p protocol.TurnStartParams) error 
 	if text == "RUN ls" {
 		d, err := s.t.Approve(ctx, &protocol.Approval{RequestKey: p.ClientRequestID, Subject: &protocol.CommandSubject{
 			ItemKey: protocol.ItemKey{ProviderItemID: "c-" + p.ClientRequestID}, Command: "ls"}})
+		if errors.Is(err, bridgekit.ErrInterrupted) {
+			return s.t.Send(&protocol.TurnBoundary{Status: protocol.Interrupted})
+		}
 		if err != nil {
-			return err // ErrInterrupted fails nothing: stop settles the turn
+			return err // fails the turn
 		}
 		if !d.Allowed() {
 			text = "not allowed"
 		}
 	}
 	key := protocol.ItemKey{ProviderItemID: "m-" + p.ClientRequestID}
-	if !s.open.CompareAndSwap(true, false) {
-		return nil
-	}
 	return s.t.Send(
 		&protocol.ItemOpen{Key: key, Item: &protocol.Message{}, Presentation: protocol.Presentation{Label: "Writing", Icon: "message"}},
 		&protocol.ItemText{Key: key, Stream: protocol.Text, Text: text},
@@ -70,9 +66,5 @@ func (s *session) answer(ctx context.Context, p protocol.TurnStartParams) error 
 		&protocol.TurnBoundary{Status: protocol.Completed})
 }
 
-func (s *session) stop(ctx context.Context, p protocol.ThreadStopParams) error { // answer may still run
-	if s.open.CompareAndSwap(true, false) {
-		return s.t.Send(&protocol.TurnBoundary{Status: protocol.Interrupted})
-	}
-	return nil
-}
+// stop has nothing to do: it ends the context of answer, which then settles the turn.
+func (s *session) stop(ctx context.Context, p protocol.ThreadStopParams) error { return nil }

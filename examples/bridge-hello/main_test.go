@@ -118,6 +118,51 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestStopAsTheTurnOpens stops turns at the moment in which core learns of them, when turn may not have returned.
+func TestStopAsTheTurnOpens(t *testing.T) {
+	is := is.New(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	opened, settled := make(chan struct{}, 1), make(chan protocol.Status, 1)
+	b, err := host.Start(ctx, host.Options{
+		Command: []string{os.Args[0]}, Env: []string{asBridge + "=1"}, Plugin: protocol.PluginInfo{ID: "hello", Version: "1"},
+		Declarations: []protocol.ProviderDeclaration{declaration},
+		Handler: host.Handler{
+			Deltas: func(_ string, ds protocol.Deltas) {
+				for _, d := range ds {
+					switch d := d.(type) {
+					case *protocol.TurnOpen:
+						opened <- struct{}{}
+					case *protocol.TurnBoundary:
+						settled <- d.Status
+					}
+				}
+			},
+			Interact: func(ctx context.Context, _ protocol.InteractionParams) (protocol.Resolution, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+			Log: func(p protocol.LogParams) { t.Errorf("the log says: %s %s", p.Message, p.Data) }, // as when the runtime has to settle
+		},
+	})
+	is.NoErr(err)
+	defer func() { is.NoErr(b.Stop(ctx)) }()
+	ref := protocol.ThreadRef{ThreadID: "t", ProviderThreadID: "hello-t"}
+	_, err = b.ThreadStart(ctx, protocol.SessionParams{ThreadID: "t", ProviderID: "hello", Cwd: "/", Options: options, InstructionMode: protocol.InstructionsAppend})
+	is.NoErr(err)
+	for range 100 {
+		started := make(chan error, 1)
+		go func() {
+			started <- b.TurnStart(ctx, protocol.TurnStartParams{ThreadID: "t", ProviderThreadID: "hello-t", ClientRequestID: "r", Options: options,
+				Input: protocol.Inputs{&protocol.TextInput{Text: "RUN ls", Visibility: protocol.VisibleUser}}})
+		}()
+		<-opened
+		is.NoErr(b.ThreadStop(ctx, protocol.ThreadStopParams{ThreadRef: ref, Intent: protocol.Interrupt}))
+		is.Equal(<-settled, protocol.Interrupted)
+		is.NoErr(<-started)
+	}
+}
+
 func TestItStaysSmall(t *testing.T) {
 	is := is.New(t)
 	source, err := os.ReadFile("main.go")
