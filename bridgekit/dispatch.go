@@ -21,6 +21,7 @@ type job struct {
 	handle      handler
 	ahead       []*job // of an interruption: the turn/start requests that it overtook
 	refused     bool   // of a release: it overtook a turn/start
+	late        bool   // it came behind shutdown
 	answered    atomic.Bool
 }
 
@@ -47,10 +48,14 @@ func (c *conn) request(_ context.Context, r *wire.Request) {
 	j := &job{c: c, request: r, method: r.Method}
 	c.mu.Lock()
 	crowded := len(c.pending) >= maxOutstanding && r.Method != protocol.MethodShutdown
+	j.late = !crowded && c.state == ending && !c.told
 	if !crowded {
 		c.pending[j] = struct{}{}
 	}
 	c.mu.Unlock()
+	if j.late {
+		return // refused behind the answer to shutdown
+	}
 	err := crowdedError(crowded, maxOutstanding, "requests are unanswered")
 	if err == nil {
 		err = c.dispatch(j)
@@ -74,7 +79,7 @@ func (c *conn) dispatch(j *job) error {
 	c.mu.Unlock()
 	switch {
 	case now == ending:
-		return protocol.BridgeError.Errorf("the bridge is shutting down")
+		return errShuttingDown()
 	case j.method == protocol.MethodInitialize:
 		return c.handshake(j, now)
 	case now == fresh:
@@ -109,10 +114,12 @@ func (c *conn) dispatch(j *job) error {
 		return c.enqueue(id, j)
 	}
 	if !c.spawn(func() { c.answerSessionless(j) }) {
-		return protocol.BridgeError.Errorf("the bridge is shutting down")
+		return errShuttingDown()
 	}
 	return nil
 }
+
+func errShuttingDown() error { return protocol.BridgeError.Errorf("the bridge is shutting down") }
 
 // beginShutdown lets Run go on to the end, which answers the request. Nothing is started after it.
 func (c *conn) beginShutdown(j *job) {

@@ -23,7 +23,7 @@ func (c *conn) enqueue(id string, j *job) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == ending {
-		return protocol.BridgeError.Errorf("the bridge is shutting down")
+		return errShuttingDown()
 	}
 	l := c.lanes[id]
 	if l == nil {

@@ -87,6 +87,7 @@ type conn struct {
 	plugin  protocol.PluginInfo
 	lanes   map[string]*lane  // by thread
 	pending map[*job]struct{} // requests without an answer
+	told    bool              // shutdown is answered, and what was outstanding is being interrupted
 	temp    string            // the directory for temporary files, once it is made
 }
 
@@ -185,9 +186,10 @@ func (c *conn) end(asked *job) {
 	}
 }
 
-// interruptPending answers everything that has no answer.
+// interruptPending answers everything that has no answer. What comes from here on is refused at once.
 func (c *conn) interruptPending() {
 	c.mu.Lock()
+	c.told = true
 	jobs := make([]*job, 0, len(c.pending))
 	for j := range c.pending {
 		jobs = append(jobs, j)
@@ -197,7 +199,11 @@ func (c *conn) interruptPending() {
 	}
 	c.mu.Unlock()
 	for _, j := range jobs {
-		j.answer(nil, protocol.InteractionInterrupted.Errorf("the bridge is shutting down"))
+		err := errShuttingDown()
+		if !j.late {
+			err = protocol.InteractionInterrupted.Errorf("the bridge is shutting down")
+		}
+		j.answer(nil, err)
 	}
 }
 

@@ -78,6 +78,34 @@ func TestShutdown(t *testing.T) {
 			}
 		})
 	})
+	t.Run("answered-before-what-comes-behind-it", func(t *testing.T) {
+		is := is.New(t)
+		hold := make(chan struct{})
+		c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
+			b.Shutdown = func(context.Context, protocol.ShutdownParams) error { <-hold; return nil }
+		}))
+		c.begin("t1")
+		lines := `{"jsonrpc":"2.0","id":"down","method":"shutdown","params":{"graceMs":3000}}` + "\n"
+		const behind = 20
+		for n := range behind {
+			lines += fmt.Sprintf(`{"jsonrpc":"2.0","id":"late%d","method":"shutdown","params":{"graceMs":0}}`+"\n", n)
+		}
+		_, err := io.WriteString(c.in, lines) // one write: all of it is there when the first is handled
+		is.NoErr(err)
+		is.Equal(string(c.response(`"down"`).Result), `{}`)
+		for n := range behind {
+			is.Equal(c.response(fmt.Sprintf(`"late%d"`, n)).Error.Code, int(protocol.BridgeError))
+		}
+		close(hold)
+		is.NoErr(c.wait())
+		for _, m := range c.lines() {
+			if id := string(m.ID); id == `"down"` {
+				break
+			} else {
+				is.True(!strings.HasPrefix(id, `"late`)) // behind the answer to shutdown
+			}
+		}
+	})
 	t.Run("end-of-input", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			is := is.New(t)
