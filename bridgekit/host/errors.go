@@ -1,12 +1,11 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"context"
 
 	"github.com/bb-kernel/bb/bridgekit/process"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
