@@ -150,7 +150,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 		loaded *pluginsdk.Loaded
 		err    error
 	}
-	ctx, cancel := context.WithTimeout(ctx, SetupTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, kernelKey{}, k), SetupTimeout)
 	defer cancel()
 	defer context.AfterFunc(k.ctx, cancel)()
 	done := make(chan outcome, 1)
@@ -232,6 +232,8 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 			services = append(services, p.loaded.Services...)
 		}
 	}
+	_, hidden := providersOf(plugins)
+	next.problems = append(next.problems, hidden...)
 	next.problems = append(next.problems, k.lostSecrets(ctx)...)
 	tree, conflicts := word.BuildTree(services)
 	next.tree = tree
@@ -242,6 +244,7 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 	next.catalog = engine.NewCatalog(generation, instances, carry)
 	k.current.Store(next)
 	k.engine.Swap(next.catalog)
+	k.announce()
 	k.retire(running, plugins)
 	k.checkInBackground(next.catalog)
 	return nil

@@ -12,6 +12,7 @@ require (
 )
 
 require (
+	github.com/bb-kernel/bb/bridgekit v0.1.0
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -28,3 +29,5 @@ replace (
 	github.com/bb-kernel/bb/kernelcontract => ../kernelcontract
 	github.com/bb-kernel/bb/pluginsdk => ../pluginsdk
 )
+
+replace github.com/bb-kernel/bb/bridgekit => ../bridgekit

@@ -36,7 +36,7 @@ func (k *Kernel) newHandler() (*httpapi.Handler, error) {
 		return nil, err
 	}
 	return httpapi.New(httpapi.Options{
-		Engine: k.engine, ServerID: k.serverID, Policy: policy, Gate: gate, Lookup: k.lookup, Log: k.log,
+		Engine: k.engine, ServerID: k.serverID, Policy: policy, Gate: gate, Lookup: k.lookup, LiveThread: k.liveThread, Log: k.log,
 	}), nil
 }
 
@@ -54,7 +54,7 @@ func (k *Kernel) Guard(access kernelcontract.Access, headers bool, next http.Han
 func (k *Kernel) Tokens() *token.Tokens { return k.tokens }
 
 // lookup finds the owner of a bearer secret.
-func (k *Kernel) lookup(_ context.Context, kind evidence.CredentialKind, secret string, _ kernelcontract.Context) (httpapi.Found, error) {
+func (k *Kernel) lookup(_ context.Context, kind evidence.CredentialKind, secret string, c kernelcontract.Context) (httpapi.Found, error) {
 	invalid := httpapi.Found{Credential: evidence.Credential{Kind: evidence.InvalidCredential}}
 	_, hash, err := token.Parse(secret)
 	if err != nil {
@@ -72,13 +72,13 @@ func (k *Kernel) lookup(_ context.Context, kind evidence.CredentialKind, secret 
 		if err != nil {
 			return invalid, nil
 		}
-		return httpapi.Found{Credential: evidence.Credential{Kind: kind, HostID: h.ID, Proxy: h.Proxy}, Revoked: ended}, nil
+		return httpapi.Found{Credential: evidence.Credential{Kind: kind, HostID: h.ID, Proxy: h.Proxy, ThreadOnHost: k.threadOnHost(c)}, Revoked: ended}, nil
 	case evidence.SessionCredential:
-		thread, ended, err := k.sessions.Lookup(hash)
+		session, ended, err := k.sessions.Lookup(hash)
 		if err != nil {
 			return invalid, nil
 		}
-		return httpapi.Found{Credential: evidence.Credential{Kind: kind, ThreadID: thread}, Revoked: ended}, nil
+		return httpapi.Found{Credential: evidence.Credential{Kind: kind, ThreadID: session.ThreadID}, Context: session, Revoked: ended}, nil
 	}
 	return invalid, nil
 }

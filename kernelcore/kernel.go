@@ -43,6 +43,11 @@ type Options struct {
 	Store Store
 	// Box seals the secrets in the store; nil: with a key that lives as long as the kernel, which suits a store in memory.
 	Box *seal.Box
+	// DataDir is the directory of what has to be in files, such as those of threads; "": a temporary one.
+	DataDir string
+	// URL is where clients reach Handler, such as http://127.0.0.1:38886, without a slash at its end: agents are told. "":
+	// nobody knows.
+	URL string
 	// HTTP says whom Handler trusts.
 	HTTP HTTPOptions
 	// Log gets what operators should see; nil: nothing is logged. Inputs, results and secrets are never logged.
@@ -75,6 +80,18 @@ type Kernel struct {
 	own         []*kernelcontract.ServiceDef // the kernel's own services
 	ownInstance *engine.Instance
 
+	dataDir   func() string // makes it
+	temporary atomic.Pointer[string]
+
+	sharedMu sync.Mutex
+	shared   map[string]*shared // by key
+
+	changedMu sync.Mutex
+	changed   chan struct{} // see Changed
+
+	threadsMu sync.RWMutex
+	threads   map[*knownThreads]bool // see KnowThreads
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup // background work: retirement of plugins, checks
@@ -87,7 +104,9 @@ type Kernel struct {
 // New composes the plugins and returns the running kernel. A plugin that cannot be loaded is in Problems, not an error. The
 // error is that of the store, which stays open then, or lists what is wrong with the options.
 func New(o Options) (*Kernel, error) {
-	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now(), removing: map[string]bool{}}
+	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now(), removing: map[string]bool{},
+		shared: map[string]*shared{}, changed: make(chan struct{}), threads: map[*knownThreads]bool{}}
+	k.dataDir = sync.OnceValue(k.makeDataDir)
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
@@ -107,7 +126,7 @@ func New(o Options) (*Kernel, error) {
 		defer cancel()
 		err = errors.Join(err, k.awaitWork(ctx))
 		k.engine.Stop()
-		return nil, fmt.Errorf("kernelcore: %w", errors.Join(err, k.closeBooks(ctx)))
+		return nil, fmt.Errorf("kernelcore: %w", errors.Join(err, k.closeBooks(ctx), k.removeTemporary()))
 	}
 	return k, nil
 }
@@ -210,7 +229,7 @@ func (k *Kernel) Close() error {
 	if err := k.awaitWork(ctx); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, k.closeBooks(ctx), k.store.Close())...)
+	return errors.Join(append(errs, k.closeBooks(ctx), k.store.Close(), k.removeTemporary())...)
 }
 
 // awaitWork waits for the background work, or for ctx: a plugin's Setup or stop function that ignores its context must not

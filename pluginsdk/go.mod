@@ -8,8 +8,18 @@ require (
 )
 
 require (
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.14.0 // indirect
+)
+
+require (
+	github.com/bb-kernel/bb/bridgekit v0.1.0
 	github.com/swaggest/jsonschema-go v0.3.74 // indirect
 	github.com/swaggest/refl v1.3.0 // indirect
 )
 
 replace github.com/bb-kernel/bb/kernelcontract => ../kernelcontract
+
+replace github.com/bb-kernel/bb/bridgekit => ../bridgekit

@@ -11,10 +11,11 @@ import (
 	"sync"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/pluginsdk/bridge"
 )
 
-// Host is the kernel as one plugin sees it. Setup gets it and may keep it. Provide, Require and Guard belong into
-// Setup; everything else works until the plugin has stopped. All methods are safe for concurrent use.
+// Host is the kernel as one plugin sees it. Setup gets it and may keep it. Provide, ProvideBridge, Require and Guard belong
+// into Setup; everything else works until the plugin has stopped. All methods are safe for concurrent use.
 type Host struct {
 	plugin  *Plugin
 	backend Backend
@@ -26,6 +27,7 @@ type Host struct {
 	handlers map[string]kernelcontract.Handler
 	guards   []Guard
 	requires []string
+	programs map[string]bridge.Program
 	stops    []func(context.Context) error
 }
 

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/pluginsdk/bridge"
 )
 
 // Backend is what a kernel gives to a plugin. Plugins do not use it: they see a Host. Fields that are nil stand for a
@@ -35,6 +37,10 @@ type Loaded struct {
 	Requires []string                          // ids of the services that Setup required
 	Guide    []Chapter
 
+	Providers        []Provider // in the plugin's order
+	InteractionKinds []string
+	Skills           []Skill // in the order of their names
+
 	stop func(ctx context.Context) error
 }
 
@@ -52,9 +58,13 @@ func Load(ctx context.Context, p *Plugin, b Backend) (*Loaded, error) {
 	if b.Log == nil {
 		b.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Host{plugin: p, backend: b, handlers: map[string]kernelcontract.Handler{}}
+	h := &Host{plugin: p, backend: b, handlers: map[string]kernelcontract.Handler{}, programs: map[string]bridge.Program{}}
 	defs := h.checkValue()
 	guide, err := readGuide(p.Guide)
+	if err != nil {
+		h.problems = append(h.problems, err)
+	}
+	skills, err := readSkills(p.Skills)
 	if err != nil {
 		h.problems = append(h.problems, err)
 	}
@@ -75,7 +85,10 @@ func Load(ctx context.Context, p *Plugin, b Backend) (*Loaded, error) {
 		}
 		return nil, &LoadError{PluginID: p.ID, Problems: problems}
 	}
-	return &Loaded{Services: defs, Handlers: h.handlers, Guards: h.guards, Requires: h.requires, Guide: guide, stop: stop}, nil
+	return &Loaded{
+		Services: defs, Handlers: h.handlers, Guards: h.guards, Requires: h.requires, Guide: guide,
+		Providers: h.provided(), InteractionKinds: slices.Clone(p.InteractionKinds), Skills: skills, stop: stop,
+	}, nil
 }
 
 func stopOnce(h *Host, cancel context.CancelFunc) func(context.Context) error {
@@ -122,5 +135,6 @@ func (h *Host) setUp(ctx context.Context, defs []*kernelcontract.ServiceDef) pro
 			}
 		}
 	}
+	h.checkPrograms()
 	return h.problems
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/bb-kernel/bb/bridgekit/protocol"
 	"github.com/bb-kernel/bb/kernelcontract"
 )
 
@@ -20,6 +21,14 @@ type Plugin struct {
 
 	// Services are what the plugin offers, in the order that every surface shows. Setup must provide exactly these.
 	Services []*kernelcontract.Service
+	// Providers declare what runs agents. Setup must hand the program of each to ProvideBridge. Two plugins may declare the
+	// same id; the first in the composition wins.
+	Providers []protocol.ProviderDeclaration
+	// InteractionKinds are the kinds of questions, as <plugin id>/<kind>, that the plugin's bridges may ask beside
+	// approvals and the protocol's own questions.
+	InteractionKinds []string
+	// Skills holds folders with a SKILL.md, which agents get that take skills. nil: none.
+	Skills fs.FS
 	// Config are the settings that Host.Config reads.
 	Config []ConfigKey
 	// Guide holds chapters for people and agents: the *.md files at its root. nil: no chapters.
@@ -97,6 +106,7 @@ func (p *Plugin) check(ps *problems) (map[*kernelcontract.Service]*kernelcontrac
 		ps.add("the summary must be one line")
 	}
 	byService, defs := p.services(ps)
+	p.checkProviders(ps)
 	p.checkConfig(ps)
 	p.checkOffline(ps, byService)
 	return byService, defs

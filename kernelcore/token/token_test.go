@@ -14,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore/store"
 	"github.com/bb-kernel/bb/kernelcore/token"
 )
@@ -460,12 +461,12 @@ func TestHosts(t *testing.T) {
 func TestSessions(t *testing.T) {
 	is := is.New(t)
 	var sessions token.Sessions
-	a, endA := sessions.Begin("thread-a")
-	b, endB := sessions.Begin("thread-b")
+	a, endA := sessions.Begin(kernelcontract.Context{ThreadID: "thread-a"})
+	b, endB := sessions.Begin(kernelcontract.Context{ThreadID: "thread-b"})
 	is.True(strings.HasPrefix(a, "bbs_"))
 	thread, overA, err := sessions.Lookup(hashOf(t, a))
 	is.NoErr(err)
-	is.Equal(thread, "thread-a")
+	is.Equal(thread.ThreadID, "thread-a")
 	endA()
 	endA()
 	is.True(ended(overA))
@@ -473,7 +474,7 @@ func TestSessions(t *testing.T) {
 	is.True(errors.Is(err, token.ErrUnknown))
 	thread, overB, err := sessions.Lookup(hashOf(t, b))
 	is.NoErr(err)
-	is.Equal(thread, "thread-b")
+	is.Equal(thread.ThreadID, "thread-b")
 	is.True(!ended(overB))
 	endB()
 	var other token.Sessions

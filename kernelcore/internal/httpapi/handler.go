@@ -50,7 +50,9 @@ type Options struct {
 	Gate     *evidence.Gate // nil: no gate header verifies
 	// Lookup finds a bearer secret; nil: none is valid.
 	Lookup Lookup
-	Log    *slog.Logger // nil: nothing is logged
+	// LiveThread reports whether a thread that a context names exists; nil: each does.
+	LiveThread func(id string) bool
+	Log        *slog.Logger // nil: nothing is logged
 	// Heartbeat and SlowReader replace the constants of the same name; zero: those.
 	Heartbeat, SlowReader time.Duration
 }
@@ -62,8 +64,10 @@ type Lookup func(ctx context.Context, kind evidence.CredentialKind, secret strin
 // Found is what a Lookup found.
 type Found struct {
 	Credential evidence.Credential
-	ReadOnly   bool            // its scope admits only queries and streams
-	Revoked    <-chan struct{} // closed when it is revoked or expires, which ends its streams; nil: never
+	// Context fills what the request's own context leaves out, after the evidence was judged.
+	Context  kernelcontract.Context
+	ReadOnly bool            // its scope admits only queries and streams
+	Revoked  <-chan struct{} // closed when it is revoked or expires, which ends its streams; nil: never
 }
 
 // Handler answers every method of the catalog, raw endpoints included. It is safe for concurrent use.
@@ -98,6 +102,7 @@ type exchange struct {
 	method   *engine.Method         // nil: no such route
 	render   *kernelcontract.Render // nil: JSON
 	revoked  <-chan struct{}        // see Found
+	session  kernelcontract.Context // see Found.Context
 	req      engine.Request
 	problem  *kernelcontract.Error // of a header, answered after route and verb
 	since    string                // Last-Event-ID

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/netip"
@@ -38,8 +39,21 @@ func (x *exchange) identify(auth kernelcontract.Auth) (ok bool) {
 		x.refuse(err)
 		return false
 	}
-	x.req.Principal, x.req.Context, x.req.Local = principal, e.Context, policy.Local(e)
+	x.req.Principal, x.req.Context, x.req.Local = principal, x.context(), policy.Local(e)
 	return true
+}
+
+// context returns the context of the call: that of the request, with what the session of its credential knows in the place
+// of what it leaves out. A thread that does not exist is a problem of the header.
+func (x *exchange) context() kernelcontract.Context {
+	c, own := x.evidence.Context, x.session
+	if c.ThreadID != "" && c.ThreadID != own.ThreadID && x.h.o.LiveThread != nil && x.problem == nil && !x.h.o.LiveThread(c.ThreadID) {
+		x.problem = kernelcontract.InvalidInput.Errorf("the header %s names the thread %q, which does not exist; `bb thread list` shows them", header.Context, short(c.ThreadID))
+	}
+	return kernelcontract.Context{
+		ThreadID: cmp.Or(c.ThreadID, own.ThreadID), ProjectID: cmp.Or(c.ProjectID, own.ProjectID),
+		EnvironmentID: cmp.Or(c.EnvironmentID, own.EnvironmentID), HostID: cmp.Or(c.HostID, own.HostID), CWD: cmp.Or(c.CWD, own.CWD),
+	}
 }
 
 // gather collects the evidence that costs nothing, and the other headers. Of their problems the first counts, in the
@@ -95,6 +109,7 @@ func (x *exchange) credentials() *kernelcontract.Error {
 				return kernelcontract.Internal.Errorf("the credential could not be looked up; the log has the cause under call %s", x.callID)
 			}
 			e.Credential, x.req.ReadOnly, x.revoked = found.Credential, found.ReadOnly, found.Revoked
+			x.session = found.Context
 		}
 	}
 	if gate := r.Header[header.Gate]; len(gate) > 0 {
