@@ -1,0 +1,4 @@
+package acp_test
+
+// playAgent is the agent of the tests.
+func playAgent(string) {}
