@@ -11,9 +11,9 @@ const (
 	// MaxKey is the length of a key in bytes: several keys then fit on one page of a B-tree.
 	MaxKey = 1024
 
-	// MaxValue is the size of a value in bytes. Request bodies end at 1 MiB; 8 MiB leaves room for
-	// what is derived from one. Larger things belong in files.
-	MaxValue = 8 << 20
+	// MaxValue is the size of a value in bytes. The largest thing that is kept whole is an item of a bridge, whose line has
+	// up to 8 MiB and can double when it is encoded anew. Larger things belong in files.
+	MaxValue = 32 << 20
 )
 
 // CheckBucket returns an [*InvalidError] unless bucket can name a bucket.
