@@ -8,6 +8,7 @@ reference in docs/bridges.md and shows that another language needs no more than 
 """
 
 import argparse
+import collections
 import json
 import json.decoder
 import os
@@ -18,7 +19,10 @@ import sys
 import tempfile
 import threading
 
-MAX_LINE = 8 << 20  # bytes of a line
+MAX_LINE = 8 << 20  # bytes of a line, in both directions
+PIECE = (1 << 20) // 4  # characters of an item.text: 1 MiB, when each takes four bytes
+FULL = 2 * MAX_LINE  # bytes that wait to be written before the agent is made to wait too
+LAST = 1.0  # seconds for the last lines when standard input has ended
 PROVIDER = "parrot"
 
 INVALID_PARAMS, METHOD_NOT_FOUND, BRIDGE_ERROR = -32602, -32601, -32000
@@ -73,7 +77,14 @@ def no_constant(name):
     raise ValueError(name + " is not JSON")
 
 
-DECODER = json.JSONDecoder(parse_constant=no_constant)
+def whole(digits):
+    """Reads an integer. Python refuses to read very long ones; what is that large only has to stay large."""
+    if len(digits) <= 4000:
+        return int(digits)
+    return -10 ** 4000 if digits.startswith("-") else 10 ** 4000
+
+
+DECODER = json.JSONDecoder(parse_constant=no_constant, parse_int=whole)
 SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -106,6 +117,12 @@ def parse(line):
     if SPACE.match(text, at + 1).end() != len(text):
         raise ValueError("something follows the object")
     return members
+
+
+def dump(value):
+    """Writes JSON as it is in UTF-8: escapes could make six bytes of two. Half a surrogate pair is no character."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def is_id(value):
@@ -233,8 +250,8 @@ PARAMS = {
     "shutdown": fields(graceMs=natural),
 }
 
-# What each profile reports, and the capability that a method needs. The declaration promises none of the methods
-# without a session, so they are never advertised.
+# What each profile reports, and the capability that a method needs. Those of NEVER belong to what the declaration does
+# not promise.
 PROFILES = {
     "full": dict(
         sessionRestore=True, threadArchive=True, threadRename=True, threadGoal=True,
@@ -248,32 +265,78 @@ NEEDS = {
     "thread/name/set": "threadRename", "thread/goal/set": "threadGoal", "thread/goal/clear": "threadGoal",
     "thread/fork": "fork", "turn/steer": "steer",
 }
+NEVER = {
+    "model/list", "provider/health", "provider/usage", "provider/installation/status", "provider/installation/run",
+    "skills/discover", "skills/configure",
+}
+FOR_A_PROVIDER = {"thread/start", "thread/resume", "thread/fork"} | NEVER - {"skills/configure"}
 
 
 # --- The connection --------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Standard output, on a thread of its own: whoever reads requests must not wait for core to read."""
+
+    def __init__(self, stream):
+        self.stream, self.lines, self.waiting = stream, collections.deque(), 0
+        self.changed = threading.Condition()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def put(self, line):
+        with self.changed:
+            self.lines.append(line)
+            self.waiting += len(line)
+            self.changed.notify_all()
+
+    def room(self):
+        """Waits until not much is unwritten."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.waiting < FULL)
+
+    def flush(self, seconds):
+        """Waits until everything is written, but no longer than that."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.waiting == 0, seconds)
+
+    def run(self):
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.lines)
+                line = self.lines.popleft()
+            try:
+                self.stream.write(line)
+                self.stream.flush()
+            except OSError:
+                pass  # core is gone, and standard input ends too
+            with self.changed:
+                self.waiting -= len(line)
+                self.changed.notify_all()
 
 
 class Bridge:
     def __init__(self, profile, state):
         self.capabilities = PROFILES[profile]
         self.state = state
-        self.initialized = False
+        self.initialized = self.ending = False
+        self.output = Writer(sys.stdout.buffer)
         self.lock = threading.RLock()  # guards everything below, and the order of lines
         self.threads = {}  # core's thread id -> Session
+        self.lanes = {}  # core's thread id -> requests that wait for the one before them
         self.in_flight = {}  # requests of core without an answer: comparable id -> raw id
         self.waiting = {}  # our own requests: id -> Waiter
         self.last_id = 0
 
-    # Writing.
+    # Writing. Nothing here waits for core to read.
 
     def write(self, message):
-        line = json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-        self.write_line(line)
+        self.write_text(dump(message))
 
-    def write_line(self, line):
-        with self.lock:
-            sys.stdout.buffer.write(line)
-            sys.stdout.buffer.flush()
+    def write_text(self, text):
+        line = text.encode()
+        if len(line) > MAX_LINE:
+            raise ValueError("a message of %d bytes is longer than a line may be" % len(line))
+        self.output.put(line + b"\n")
 
     def notify(self, method, **params):
         self.write({"jsonrpc": "2.0", "method": method, "params": params})
@@ -289,8 +352,7 @@ class Bridge:
         with self.lock:
             raw = self.in_flight.pop(key, None)
             if raw is not None:  # else it was answered when the bridge was told to end
-                body = json.dumps(value, separators=(",", ":"), allow_nan=False)
-                self.write_line(('{"jsonrpc":"2.0","id":%s,"%s":%s}\n' % (raw, member, body)).encode())
+                self.write_text('{"jsonrpc":"2.0","id":%s,"%s":%s}' % (raw, member, dump(value)))
 
     def fail(self, key, failure):
         error = {"code": failure.code, "message": failure.message}
@@ -306,11 +368,12 @@ class Bridge:
                 raise Interrupted
             self.last_id += 1
             request = "bridge-%d" % self.last_id
+            self.write({"jsonrpc": "2.0", "id": request, "method": method, "params": params})
             self.waiting[request] = waiter
             session.waiters.append(waiter)
-        self.write({"jsonrpc": "2.0", "id": request, "method": method, "params": params})
         waiter.done.wait()
         with self.lock:
+            self.waiting.pop(request, None)  # an answer that comes when nobody waits any more is none
             session.waiters.remove(waiter)
         if waiter.error is not None:
             if waiter.error.get("code") == INTERRUPTED:
@@ -329,7 +392,7 @@ class Bridge:
                 self.receive(parse(line))
             except (ValueError, RecursionError) as problem:
                 self.warn("dropped a line: %s" % problem)
-        self.end(None)
+        self.end(LAST)
 
     def receive(self, members):
         if members.get("jsonrpc", (None,))[0] != "2.0":
@@ -342,11 +405,13 @@ class Bridge:
             if raw is None:
                 return  # core sends no notifications
             if not is_id(identity):
-                raise ValueError("the id %s is neither a string nor an integer" % raw)
-            key = (type(identity), identity)
+                raise ValueError("the id %.100s is neither a string nor an integer" % raw)
+            key = (identity, "string") if isinstance(identity, str) else (raw, "integer")
             with self.lock:
+                if self.ending:
+                    return
                 if key in self.in_flight:
-                    raise ValueError("the id %s is not answered yet" % raw)
+                    raise ValueError("the id %.100s is not answered yet" % raw)
                 self.in_flight[key] = raw
             self.request(key, method, members.get("params", ({}, ""))[0])
             return
@@ -362,8 +427,11 @@ class Bridge:
         waiter.finish(members.get("result", (None,))[0], error)
 
     def request(self, key, method, params):
+        self.guarded(key, self.dispatch, key, method, params)
+
+    def guarded(self, key, function, *args):
         try:
-            self.dispatch(key, method, params)
+            function(*args)
         except Failure as failure:
             self.fail(key, failure)
         except Exception as problem:  # whatever goes wrong, core gets an answer and the bridge lives
@@ -381,10 +449,10 @@ class Bridge:
         PARAMS[method](params, [], issues)
         if not issues and method in ("turn/start", "turn/steer") and not params["input"] and not params["actions"]:
             issues.append({"path": ["input"], "code": "too_small", "message": "may be empty only with an action"})
-        for i, provider in enumerate(params.get("providerIds", []) if not issues else []):
-            if provider != PROVIDER:
-                issues.append({"path": ["providerIds", i], "code": "unknown_provider", "message": "is not served here"})
-        if not issues and params.get("providerId", PROVIDER) != PROVIDER:
+        if not issues and method == "initialize":
+            issues += [{"path": ["providerIds", i], "code": "unknown_provider", "message": "is not served here"}
+                       for i, provider in enumerate(params["providerIds"]) if provider != PROVIDER]
+        if not issues and method in FOR_A_PROVIDER and params["providerId"] != PROVIDER:
             issues.append({"path": ["providerId"], "code": "unknown_provider", "message": "is not served here"})
         if issues:
             raise Failure(INVALID_PARAMS, "the params are wrong", {"issues": issues})
@@ -392,19 +460,34 @@ class Bridge:
             self.answer(key, "result", self.handshake(params["protocol"]))
             return
         if method == "shutdown":
-            self.answer(key, "result", {})
-            self.end(params["graceMs"])
-        if "cwd" in params and "threadId" not in params or method == "skills/configure":
+            self.shutdown(key, params["graceMs"])
+            return
+        if method in NEVER:
             raise Failure(CAPABILITY_NOT_ADVERTISED, method + " is not among what this bridge can do")
         if method in NEEDS and self.capabilities[NEEDS[method]] in (False, "none"):
             raise Failure(CAPABILITY_NOT_ADVERTISED, method + " is not among what this bridge can do")
         if method == "thread/fork" and params["sourceCheckpointId"] and self.capabilities["fork"] != "checkpoint":
             raise Failure(CHECKPOINT_UNSUPPORTED, "leave sourceCheckpointId null")
-        if method == "thread/stop":  # waits for the turn, which must not hold up the reader
-            threading.Thread(target=self.stop, args=(key, params), daemon=True).start()
-            return
         handler = getattr(self, method.replace("/", "_"))
-        self.answer(key, "result", handler(params))
+        self.queue(params["threadId"], lambda: self.guarded(key, lambda: self.answer(key, "result", handler(params))))
+
+    def queue(self, thread, task):
+        """Runs the tasks of a thread in their order, one at a time, and those of different threads side by side."""
+        with self.lock:
+            if thread in self.lanes:
+                self.lanes[thread].append(task)
+                return
+            self.lanes[thread] = collections.deque([task])
+        threading.Thread(target=self.work_off, args=(thread,), daemon=True).start()
+
+    def work_off(self, thread):
+        while True:
+            with self.lock:
+                if not self.lanes[thread]:
+                    del self.lanes[thread]
+                    return
+                task = self.lanes[thread].popleft()
+            task()
 
     def handshake(self, versions):
         if not versions["min"] <= 3 <= versions["max"]:
@@ -462,19 +545,16 @@ class Bridge:
             raise Failure(NO_ACTIVE_TURN, "the turn %s is not open" % params["turnId"])
         return {}
 
-    def stop(self, key, params):
-        try:
-            session = self.threads.get(params["threadId"])
-            if session is not None and params["intent"] == "interrupt":
-                session.interrupt()
-            elif session is not None:
-                with self.lock:
-                    if session.turn is not None:
-                        raise Failure(BRIDGE_ERROR, "a turn is open: interrupt it first")
-                    del self.threads[params["threadId"]]
-            self.answer(key, "result", {})
-        except Failure as failure:
-            self.fail(key, failure)
+    def thread_stop(self, params):
+        session = self.threads.get(params["threadId"])
+        if session is not None and params["intent"] == "interrupt":
+            session.interrupt()
+        elif session is not None:
+            with self.lock:
+                if session.turn is not None:
+                    raise Failure(BRIDGE_ERROR, "a turn is open: interrupt it first")
+                del self.threads[params["threadId"]]
+        return {}
 
     def thread_discard(self, params):
         with self.lock:
@@ -485,9 +565,7 @@ class Bridge:
         return {}
 
     def remember(self, params, **changes):
-        kept = self.state.load(params["providerThreadId"])
-        kept.update(changes)
-        self.state.save(kept)
+        self.state.change(params["providerThreadId"], **changes)
         return {}
 
     def thread_archive(self, params):
@@ -507,17 +585,28 @@ class Bridge:
 
     # The end.
 
-    def end(self, grace_ms):
-        """Gives up what waits, answers what is unanswered, and exits. Without a grace, the input has ended."""
+    def shutdown(self, key, grace_ms):
+        """Answers and ends, on a thread of its own: standard input may end before the grace does."""
         with self.lock:
+            self.answer(key, "result", {})
+            self.give_up()
+        seconds = min(grace_ms, 3600_000) / 1000
+        threading.Thread(target=self.end, args=(max(seconds, 0.1),), daemon=True).start()
+
+    def give_up(self):
+        """Takes no more requests, and ends what waits for core and what core waits for."""
+        with self.lock:
+            self.ending = True
             for waiter in list(self.waiting.values()):
                 waiter.finish(None, {"code": INTERRUPTED})
-            try:
-                for key in list(self.in_flight):
-                    self.fail(key, Failure(INTERRUPTED, "the bridge ends"))
-            except OSError:
-                pass  # core is gone
-            os._exit(0)
+            for key in list(self.in_flight):
+                self.fail(key, Failure(INTERRUPTED, "the bridge ends"))
+
+    def end(self, seconds):
+        """Exits, when everything is written or the time is over: core may read no more."""
+        self.give_up()
+        self.output.flush(seconds)
+        os._exit(0)
 
 
 class Waiter:
@@ -540,6 +629,7 @@ class State:
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.lock = threading.Lock()
 
     def file(self, session):
         if not self.ID.fullmatch(session):
@@ -556,6 +646,11 @@ class State:
         new = self.directory / (kept["id"] + "." + secrets.token_hex(4))
         new.write_text(json.dumps(kept))
         new.replace(self.file(kept["id"]))
+
+    def change(self, session, **changes):
+        """Changes some of what is kept, and leaves the rest as it is: a turn and a rename come side by side."""
+        with self.lock:
+            self.save(dict(self.load(session), **changes))
 
     def remove(self, session):
         if self.ID.fullmatch(session):
@@ -577,10 +672,19 @@ class Session:
         self.settled = threading.Event()
         self.settled.set()
         self.waiters = []
-        self.steered = []
 
     def send(self, *deltas):
-        self.bridge.notify("thread/delta", threadId=self.thread, deltas=list(deltas))
+        """Sends deltas in as few lines as hold them."""
+        batch, size = [], 0
+        for delta in deltas:
+            length = len(dump(delta).encode())
+            if batch and size + length > MAX_LINE // 2:
+                self.bridge.notify("thread/delta", threadId=self.thread, deltas=batch)
+                batch, size = [], 0
+            batch.append(delta)
+            size += length
+        if batch:
+            self.bridge.notify("thread/delta", threadId=self.thread, deltas=batch)
 
     def begin(self, params):
         words = " ".join(part["text"] for part in params["input"] if part["type"] == "text")
@@ -596,7 +700,6 @@ class Session:
             self.turn, self.stopping = "turn-%d" % self.turns, False
             self.stopped.clear()
             self.settled.clear()
-            self.steered.clear()
             self.send(accepted, {"kind": "turn.open", "turnKey": self.turn, "parentRef": None})
         threading.Thread(target=self.work, args=(words or " ".join(params["actions"]),), daemon=True).start()
 
@@ -604,7 +707,6 @@ class Session:
         with self.bridge.lock:
             if self.turn is None or self.turn != params["turnId"]:
                 return False
-            self.steered.append(params)
             self.send({"kind": "input.accepted", "clientRequestId": params["clientRequestId"]})
             return True
 
@@ -621,26 +723,33 @@ class Session:
 
     def work(self, words):
         """The turn, on a thread of its own."""
-        self.open_items, status, error = [], "completed", None
+        self.open_items, status, error, checkpoint = [], "completed", None, None
         try:
             word, _, rest = words.partition(" ")
             getattr(self, "do_" + word, lambda _: self.say(words))(rest)
+            checkpoint = self.keep(words)
         except Interrupted:
             status = "interrupted"
         except Exception as problem:
-            status, error = "failed", {"message": str(problem)}
-        checkpoint = None
-        if status == "completed":
-            checkpoint = secrets.token_hex(4)
-            self.kept["turns"] = self.kept["turns"] + [{"checkpoint": checkpoint, "text": words}]
-            if self.bridge.capabilities["sessionRestore"]:
-                self.bridge.state.save(self.kept)
+            status, error = "failed", {"message": str(problem)[:1000]}
         with self.bridge.lock:
             closing = [self.closing(key, item, status, "Stopped") for key, item in reversed(self.open_items)]
-            self.send(*closing, {"kind": "turn.boundary", "turnKey": self.turn, "status": status, "error": error,
-                                 "checkpointId": checkpoint})
+            try:
+                self.send(*closing)
+            except ValueError:
+                pass  # an item that just fitted its line when it was opened: core settles it with the turn
+            self.send({"kind": "turn.boundary", "turnKey": self.turn, "status": status, "error": error,
+                       "checkpointId": checkpoint})
             self.turn = None
             self.settled.set()
+
+    def keep(self, words):
+        """Remembers a turn that is over, and names the point behind it."""
+        checkpoint = secrets.token_hex(4)
+        self.kept["turns"] = self.kept["turns"] + [{"checkpoint": checkpoint, "text": words}]
+        if self.bridge.capabilities["sessionRestore"]:
+            self.bridge.state.change(self.kept["id"], turns=self.kept["turns"])
+        return checkpoint
 
     # Items.
 
@@ -667,7 +776,9 @@ class Session:
     def say(self, words):
         key = self.open({"kind": "message", "text": ""}, "Squawking")
         for part in re.findall(r"\S+\s*|\s+", words):
-            self.send(self.scoped("item.text", key=key, stream="text", text=part))
+            for at in range(0, len(part), PIECE):
+                self.bridge.output.room()
+                self.send(self.scoped("item.text", key=key, stream="text", text=part[at:at + PIECE]))
         self.close(key, {"kind": "message", "text": words}, "Squawked")
 
     # Words.
