@@ -49,6 +49,13 @@ func badBridges() map[string]func() {
 				}
 			}
 		},
+		"shows its folders": func() {
+			for _, name := range []string{"BB_PLUGIN_DATA_DIR", "BB_PLUGIN_TEMP_DIR"} {
+				dir := os.Getenv(name)
+				info, err := os.Stat(dir)
+				fmt.Fprintln(os.Stderr, dir, err == nil && info.IsDir())
+			}
+		},
 		"fills standard error": func() {
 			os.Stderr.WriteString(strings.Repeat("noise\n", 2<<20))
 			os.Exit(1)
@@ -112,6 +119,29 @@ func TestBadBridges(t *testing.T) {
 				is.True(!alive(pid)) // a process is left
 			}
 		})
+	}
+}
+
+// TestFolders looks at the folders that a bridge is given: they are there, differ from run to run, and are gone at the
+// end.
+func TestFolders(t *testing.T) {
+	is := is.New(t)
+	seen := map[string]bool{}
+	for range 2 {
+		f := emptyFixture(t, map[string]string{badEnv: "shows its folders"})
+		o := bridgecheck.Options{Env: append(os.Environ(), "BB_PLUGIN_DATA_DIR=/elsewhere"), Rules: []string{"handshake/initialize"}}
+		report, err := bridgecheck.Run(t.Context(), []string{os.Args[0]}, f, o)
+		is.NoErr(err)
+		told := strings.Split(strings.TrimSpace(find(report, "handshake/initialize").Profiles[0].Stderr), "\n")
+		is.Equal(len(told), 2)
+		for _, line := range told {
+			dir, there, _ := strings.Cut(line, " ")
+			is.Equal(there, "true")
+			is.True(!seen[dir])
+			seen[dir] = true
+			_, err := os.Stat(dir)
+			is.True(os.IsNotExist(err))
+		}
 	}
 }
 

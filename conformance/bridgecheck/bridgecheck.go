@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -54,13 +55,13 @@ func Run(ctx context.Context, command []string, fixture Fixture, o Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	if s.cwd == "" {
-		dir, err := os.MkdirTemp("", "bb-conformance-")
-		if err != nil {
-			return nil, fmt.Errorf("bridgecheck: no folder for the sessions: %w", err)
-		}
-		defer os.RemoveAll(dir)
-		s.cwd = dir
+	dir, err := os.MkdirTemp("", "bb-conformance-")
+	if err != nil {
+		return nil, fmt.Errorf("bridgecheck: no folder for the bridge: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := s.folders(dir); err != nil {
+		return nil, fmt.Errorf("bridgecheck: no folder for the bridge: %w", err)
 	}
 	rules := table()
 	outcomes := make([]map[string]*Outcome, len(fixture.Profiles)) // a profile: by rule
@@ -120,6 +121,23 @@ func newSuite(command []string, fixture Fixture, o Options) (*suite, error) {
 		s.kinds = append(s.kinds, kinds)
 	}
 	return s, nil
+}
+
+// folders gives the bridge the folders that core would, and the sessions one to work in, below dir.
+func (s *suite) folders(dir string) error {
+	own := map[string]string{"BB_PLUGIN_DATA_DIR": filepath.Join(dir, "data"), "BB_PLUGIN_TEMP_DIR": filepath.Join(dir, "temp")}
+	s.environment = environment(s.environment, own)
+	made := slices.Collect(maps.Values(own))
+	if s.cwd == "" {
+		s.cwd = filepath.Join(dir, "work")
+		made = append(made, s.cwd)
+	}
+	for _, folder := range made {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // selected returns the rules with the ids, all for none.

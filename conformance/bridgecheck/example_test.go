@@ -38,6 +38,6 @@ func ExampleRules() {
 		fmt.Printf("%s: %s; wants %s\n", r.ID, r.Stimulus, r.Evidence)
 	}
 	// Output:
-	// rpc/unknown-method: a request for a method that does not exist; wants error -32601
+	// rpc/unknown-method: requests for a method that does not exist, under ids of every form; wants error -32601 under the very same id
 	// rpc/invalid-params: requests that miss one required field each, gated methods included; wants error -32602 with issues in its data
 }

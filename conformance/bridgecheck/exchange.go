@@ -183,8 +183,13 @@ func (x *exchange) request(method string, params any) wire.ID {
 	x.nextID++
 	id := x.nextID
 	x.mu.Unlock()
-	x.send(encode(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
-	return wire.ID(fmt.Sprint(id))
+	return x.requestAs(wire.ID(fmt.Sprint(id)), method, params)
+}
+
+// requestAs is request under an id of the caller's.
+func (x *exchange) requestAs(id wire.ID, method string, params any) wire.ID {
+	x.send(encode(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params}))
+	return id
 }
 
 // position is the index of the next line.

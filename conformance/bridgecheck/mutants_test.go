@@ -126,6 +126,16 @@ func mutants() []mutant {
 	list := []mutant{
 		{rule: "rpc/unknown-method", response: answer("conformance/no-such-method", func(_ *proxy, _, m message) { m.succeed(message{}) })},
 		{rule: "rpc/unknown-method", variant: "another-code", response: answer("conformance/no-such-method", func(_ *proxy, _, m message) { m.fail(-32600) })},
+		{rule: "rpc/unknown-method", variant: "short-ids", response: answer("conformance/no-such-method", func(_ *proxy, _, m message) {
+			if id, ok := m["id"].(json.Number); ok && len(id) > 4300 {
+				m["id"] = nil
+			}
+		})},
+		{rule: "rpc/unknown-method", variant: "ids-as-floats", response: answer("conformance/no-such-method", func(_ *proxy, _, m message) {
+			if m["id"] == json.Number("9007199254740993") {
+				m["id"] = json.Number("9007199254740992")
+			}
+		})},
 		{rule: "rpc/unknown-method", variant: "silence", response: lost("conformance/no-such-method")},
 
 		{rule: "rpc/invalid-params", response: answer("turn/start", func(_ *proxy, r, m message) {
@@ -207,6 +217,12 @@ func mutants() []mutant {
 		})},
 
 		{rule: "capability/unadvertised-refused", profile: bare, response: errorCode(-32005, -32601)},
+		{rule: "capability/unadvertised-refused", variant: "judges-unknown-fields", profile: bare, response: func(p *proxy, r, m message) {
+			if r.str("method") == "model/list" && r.obj("params")["threadId"] != nil {
+				m.fail(-32000)
+			}
+			p.toCore(m)
+		}},
 		{rule: "capability/unadvertised-refused", variant: "done", profile: bare, response: func(p *proxy, _, m message) {
 			if codeOf(m) == -32005 {
 				m.succeed(message{})

@@ -3,6 +3,7 @@ package bridgecheck
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -10,8 +11,19 @@ import (
 )
 
 func checkUnknownMethod(s *scenario) {
-	s.initialized().refuse("conformance/no-such-method", object{}, protocol.MethodNotFound, "which does not exist")
+	b := s.initialized()
+	const method = "conformance/no-such-method"
+	b.refuse(method, object{}, protocol.MethodNotFound, "which does not exist")
+	for _, id := range []wire.ID{"-1", `"7"`, "9007199254740993", wire.ID(strings.Repeat("9", longID))} {
+		a := b.answerTo(b.rule, method, b.position(), b.requestAs(id, method, object{}))
+		if a.err == nil || a.err.Code != int(protocol.MethodNotFound) {
+			b.breachf(b.rule, a.at, "%s under the id %.30s was not answered with %d", method, id, int(protocol.MethodNotFound))
+		}
+	}
 }
+
+// longID is how many digits the longest id has: more than what some languages read as a number by default (4,300).
+const longID = 5000
 
 func checkInvalidParams(s *scenario) {
 	b := s.initialized()

@@ -91,7 +91,7 @@ const tour = "one session goes through every prompt of the fixture"
 // table is the one list of rules. docs/conformance.md shows it.
 func table() []graded {
 	return []graded{
-		{Rule{rpcUnknownMethod, "a request for a method that does not exist", "error -32601", ""},
+		{Rule{rpcUnknownMethod, "requests for a method that does not exist, under ids of every form", "error -32601 under the very same id", ""},
 			fromInitialize, checkUnknownMethod},
 		{Rule{rpcInvalidParams, "requests that miss one required field each, gated methods included", "error -32602 with issues in its data", ""},
 			fromInitialize, checkInvalidParams},
@@ -111,7 +111,7 @@ func table() []graded {
 			fromInitialize, checkVersions},
 		{Rule{handshakeNarrow, "initialize", "no capability goes beyond what the profile declares", "declarations"},
 			fromInitialize, checkNarrow},
-		{Rule{capabilityRefused, "every method that the bridge does not advertise", "error -32005", "a method that is not advertised"},
+		{Rule{capabilityRefused, "every method that the bridge does not advertise, with fields that are unknown there", "error -32005", "a method that is not advertised"},
 			fromSession, checkUnadvertised},
 		{Rule{sessionStart, "thread/start", "the result is a session identity; thread/identity says the same", ""},
 			fromInitialize, checkStart},
