@@ -132,20 +132,20 @@ var ListProviders = &kernelcontract.Query[ListProvidersInput, []Provider]{
 // GetProvider returns a provider.
 var GetProvider = &kernelcontract.Query[ProviderInput, Provider]{
 	Ref: "providers/providers.get", Summary: "Show a provider",
-	CLI: kernelcontract.CLI{Args: []string{"id"}},
+	CLI: kernelcontract.CLI{Args: []string{"id"}}, RenderText: renderProvider,
 }
 
 // Models lists the models of a provider.
 var Models = &kernelcontract.Query[ModelsInput, []Model]{
 	Ref: "providers/providers.models", Summary: "List the models of a provider",
 	CLI: kernelcontract.CLI{Args: []string{"id"}}, Ambient: map[string]kernelcontract.ContextKey{"cwd": kernelcontract.CWD},
-	Errors: providerErrors,
+	Errors: providerErrors, RenderText: renderModels,
 }
 
 // GetHealth says how a provider's agent is.
 var GetHealth = &kernelcontract.Query[ProviderInput, Health]{
 	Ref: "providers/providers.health", Summary: "Say how a provider's agent is",
-	CLI: kernelcontract.CLI{Args: []string{"id"}}, Errors: providerErrors,
+	CLI: kernelcontract.CLI{Args: []string{"id"}}, Errors: providerErrors, RenderText: renderHealth,
 }
 
 // GetUsage says how much of a provider's quota is used.
@@ -169,7 +169,7 @@ var Install = &kernelcontract.Stream[InstallInput, InstallOutput]{
 // Restart ends a provider's bridge, so that the next use starts a fresh one. Open turns are interrupted.
 var Restart = &kernelcontract.Mutation[ProviderInput, Provider]{
 	Ref: "providers/providers.restart", Summary: "Restart a provider's bridge", Access: people,
-	CLI: kernelcontract.CLI{Args: []string{"id"}}, Errors: providerErrors,
+	CLI: kernelcontract.CLI{Args: []string{"id"}}, Errors: providerErrors, RenderText: renderProvider,
 }
 
 // Providers are what runs agents.

@@ -32,6 +32,7 @@ type Row struct {
 	Seq       int64           `json:"seq"`     // of the event that began it: rows are in this order
 	LastSeq   int64           `json:"lastSeq"` // of the last event that changed it
 	Kind      string          `json:"kind"`
+	Type      string          `json:"type,omitempty"` // of the event, for rows that show a fact and no item
 	Status    string          `json:"status" enum:"open,completed,failed,interrupted"`
 	TurnID    string          `json:"turnId,omitempty"`
 	ParentID  string          `json:"parentId,omitempty"` // the row of the task that it belongs to
@@ -40,8 +41,9 @@ type Row struct {
 	Title     string          `json:"title,omitempty"`
 	Detail    string          `json:"detail,omitempty"`
 	Tint      string          `json:"tint,omitempty"`
-	Suppress  bool            `json:"suppress,omitempty"` // its presentation asks to leave it out
-	Partial   bool            `json:"partial,omitempty"`  // the agent never closed it: the data is what came until then
+	Suppress  bool            `json:"suppress,omitempty"`  // its presentation asks to leave it out
+	Partial   bool            `json:"partial,omitempty"`   // the agent never closed it: the data is what came until then
+	Truncated bool            `json:"truncated,omitempty"` // more text or output came than the data has
 	StartedAt time.Time       `json:"startedAt"`
 	SettledAt *time.Time      `json:"settledAt"`
 	Data      json.RawMessage `json:"data"` // the item with text and output folded in, or the fact's payload
