@@ -4,137 +4,72 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/assembler"
 	"github.com/bb-kernel/bb/kernelcontract/threadapi"
+	"github.com/bb-kernel/bb/kernelcore/store"
 )
 
-// Event is something that happened in a thread, before it has a number.
+// Event is what happened in a thread, as its Writer takes it.
 type Event struct {
-	At           time.Time
-	Type         string
-	TurnID       string // "": it belongs to the thread
-	ItemID       string
+	At           time.Time // zero: now. It never decides an order
+	Type         string    // of the assembler, or one of threadapi's Event constants
+	TurnID       string    // "" for what belongs to the thread
+	ItemID       string    // "" for what is of no item
 	ParentItemID string
-	Payload      any // encodes to a JSON object; nil is {}
+	Payload      any // encodes to a JSON object; nil stands for {}
 }
 
-// FromAssembler returns an event of the assembler in this form.
+// FromAssembler returns an event of a bridge.
 func FromAssembler(e assembler.Event) Event {
 	return Event{At: e.At, Type: string(e.Type), TurnID: e.Scope.TurnID, ItemID: e.ItemID, ParentItemID: e.ParentItemID, Payload: e.Payload}
 }
 
-// Record is something that is stored in the same transaction as events.
+// Record is a record of the store that is written together with events.
 type Record struct {
 	Bucket, Key string
 	Value       []byte // nil deletes
 }
 
-// numbered gives an event its number.
-func (e Event) numbered(threadID string, seq int64) (threadapi.Event, error) {
-	out := threadapi.Event{ThreadID: threadID, Seq: seq, At: e.At.UTC().Round(0), Type: e.Type, ItemID: e.ItemID, ParentItemID: e.ParentItemID, Scope: scopeOf(e.TurnID)}
+// OpenItem is an item that has not been completed.
+type OpenItem struct {
+	ItemID, ParentItemID, TurnID string
+	Item                         json.RawMessage // the last payload that came in full
+	Presentation                 json.RawMessage
+}
+
+// maxID bounds an id, so that a turn with a row's number fits into a key of the store.
+const maxID = store.MaxKey / 2
+
+// encode gives e the form that is stored, without its seq.
+func (e Event) encode(threadID string, now func() time.Time) (threadapi.Event, error) {
+	out := threadapi.Event{ThreadID: threadID, At: e.At.UTC().Round(0), Type: e.Type, ItemID: e.ItemID, ParentItemID: e.ParentItemID, Scope: threadapi.Scope{Kind: "thread"}}
+	if e.At.IsZero() || out.At.Year() < 0 || out.At.Year() > 9999 {
+		out.At = now().UTC().Round(0)
+	}
+	if e.TurnID != "" {
+		out.Scope = threadapi.Scope{Kind: "turn", TurnID: e.TurnID}
+	}
+	if e.Type == "" {
+		return out, fmt.Errorf("timeline: an event of thread %s has no type", threadID)
+	}
+	if n := max(len(e.TurnID), len(e.ItemID), len(e.ParentItemID)); n > maxID {
+		return out, fmt.Errorf("timeline: an id of an event %s has %d bytes; at most %d are kept", e.Type, n, maxID)
+	}
 	if e.Payload == nil {
 		out.Payload = json.RawMessage("{}")
 		return out, nil
 	}
-	raw, err := encode(e.Payload)
-	if err != nil {
-		return out, fmt.Errorf("timeline: the payload of %s: %w", e.Type, err)
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // it makes code six times as long
+	if err := enc.Encode(e.Payload); err != nil {
+		return out, fmt.Errorf("timeline: the payload of an event %s cannot be encoded: %w", e.Type, err)
 	}
-	out.Payload = raw
+	out.Payload = bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if out.Payload[0] != '{' {
+		return out, fmt.Errorf("timeline: the payload of an event %s must be a JSON object", e.Type)
+	}
 	return out, nil
-}
-
-func scopeOf(turnID string) threadapi.Scope {
-	if turnID == "" {
-		return threadapi.Scope{Kind: "thread"}
-	}
-	return threadapi.Scope{Kind: "turn", TurnID: turnID}
-}
-
-// encode is json.Marshal without the escapes that HTML needs: they would blow up what agents write.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// appendLine appends an event as one line of JSON. Written by hand, since it runs for each event.
-func appendLine(b []byte, e *threadapi.Event) []byte {
-	b = append(b, `{"threadId":`...)
-	b = appendText(b, e.ThreadID)
-	b = append(b, `,"seq":`...)
-	b = strconv.AppendInt(b, e.Seq, 10)
-	b = append(b, `,"at":"`...)
-	b = e.At.AppendFormat(b, time.RFC3339Nano)
-	b = append(b, `","type":`...)
-	b = appendText(b, e.Type)
-	b = append(b, `,"scope":{"kind":`...)
-	b = appendText(b, e.Scope.Kind)
-	if e.Scope.TurnID != "" {
-		b = append(b, `,"turnId":`...)
-		b = appendText(b, e.Scope.TurnID)
-	}
-	b = append(b, '}')
-	if e.ItemID != "" {
-		b = append(b, `,"itemId":`...)
-		b = appendText(b, e.ItemID)
-	}
-	if e.ParentItemID != "" {
-		b = append(b, `,"parentItemId":`...)
-		b = appendText(b, e.ParentItemID)
-	}
-	if len(e.Covers) == 2 {
-		b = append(b, `,"covers":[`...)
-		b = strconv.AppendInt(b, e.Covers[0], 10)
-		b = append(b, ',')
-		b = strconv.AppendInt(b, e.Covers[1], 10)
-		b = append(b, ']')
-	}
-	b = append(b, `,"payload":`...)
-	b = append(b, e.Payload...)
-	return append(b, '}', '\n')
-}
-
-// appendText appends a JSON string.
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			raw, err := encode(s)
-			if err != nil {
-				raw = []byte(`""`) // strings encode
-			}
-			return append(b, raw...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
-
-// decodeLines returns the events of a stored batch.
-func decodeLines(raw []byte) ([]threadapi.Event, error) {
-	var events []threadapi.Event
-	for line := range bytes.Lines(raw) {
-		var e threadapi.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("timeline: a stored event is damaged: %w", err)
-		}
-		events = append(events, e)
-	}
-	return events, nil
-}
-
-// from is the first number that an event stands for.
-func from(e *threadapi.Event) int64 {
-	if len(e.Covers) == 2 {
-		return e.Covers[0]
-	}
-	return e.Seq
 }

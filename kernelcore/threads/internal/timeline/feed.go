@@ -1,91 +1,90 @@
 package timeline
 
 import (
-	"context"
-	"iter"
 	"sync"
 
 	"github.com/bb-kernel/bb/kernelcontract/threadapi"
-	"github.com/bb-kernel/bb/kernelcore/store"
 )
 
-// Bounds of the last events that followers get without a look into the store.
+// Bounds of the last events of a thread that its followers get without a look into the store. The ring may be half as
+// long again before it is cut, so that it is not moved for each event.
 const (
 	ringEvents = 1024
 	ringBytes  = 1 << 20
 )
 
-// feed is a thread as its followers see it.
+// feed is a thread that is written or read: what its Writer and its readers share.
 type feed struct {
 	id     string
-	writer *Writer // guarded by Log.mu
-	users  int     // guarded by Log.mu
+	writer *Writer       // guarded by Log.mu
+	free   chan struct{} // closed when the writer is gone; guarded by Log.mu
+	users  int           // guarded by Log.mu
+
+	// gate is held for reading while a reader moves on, and for writing while events are compacted: a run is never
+	// compacted across a place where a reader stands, who would get its first part twice.
+	gate sync.RWMutex
 
 	mu      sync.Mutex
-	stored  int64             // the last stored event
-	ring    []threadapi.Event // the last of them, without a gap
+	ring    []threadapi.Event // the last stored events, without a gap
 	bytes   int
-	changed chan struct{} // closed and replaced when stored grows or the feed ends
+	last    int64 // seq of the last event that was published, 0 before the first
+	changed chan struct{}
 	ended   bool
+	readers map[*reader]bool
 }
 
-// feed returns the feed of a thread, for one more user. l.mu is held.
-func (l *Log) feed(id string) *feed {
+// reader is where a Read stands.
+type reader struct{ at int64 } // guarded by feed.mu
+
+// attach returns the feed of a thread, for one more user. l.mu is held.
+func (l *Log) attach(id string) *feed {
 	f := l.threads[id]
 	if f == nil {
-		f = &feed{id: id, changed: make(chan struct{})}
+		f = &feed{id: id, changed: make(chan struct{}), readers: map[*reader]bool{}}
 		l.threads[id] = f
 	}
 	f.users++
 	return f
 }
 
-// leave ends one use of a feed.
-func (l *Log) leave(f *feed) {
+// detach ends one use of a feed.
+func (l *Log) detach(f *feed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.users--; f.users == 0 {
+	f.users--
+	if f.users == 0 {
 		delete(l.threads, f.id)
 	}
 }
 
-func (f *feed) last() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.stored
-}
-
-// reached notes what is stored already.
-func (f *feed) reached(seq int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if seq > f.stored {
-		f.stored, f.ring, f.bytes = seq, nil, 0
-		f.wake()
-	}
-}
-
-// publish hands on events that were stored.
-func (f *feed) publish(events []threadapi.Event, last int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if last <= f.stored {
+// publish hands on events that are stored.
+func (f *feed) publish(events []threadapi.Event) {
+	if len(events) == 0 {
 		return
 	}
-	f.stored = last
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = events[len(events)-1].Seq
 	f.ring = append(f.ring, events...)
 	for i := range events {
 		f.bytes += len(events[i].Payload)
 	}
-	drop := max(0, len(f.ring)-ringEvents)
-	for i := 0; i < len(f.ring) && (i < drop || f.bytes > ringBytes); i++ {
-		f.bytes -= len(f.ring[i].Payload)
-		drop = i + 1
-	}
-	if drop > 0 {
-		f.ring = append([]threadapi.Event(nil), f.ring[drop:]...)
+	if len(f.ring) > ringEvents*3/2 || f.bytes > ringBytes*3/2 {
+		drop := 0
+		for drop < len(f.ring) && (len(f.ring)-drop > ringEvents || f.bytes > ringBytes) {
+			f.bytes -= len(f.ring[drop].Payload)
+			drop++
+		}
+		f.ring = append(make([]threadapi.Event, 0, len(f.ring)), f.ring[drop:]...) // readers have parts of the old one
 	}
 	f.wake()
+}
+
+// reset forgets the ring: the next Writer goes on behind what is stored.
+func (f *feed) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ring, f.bytes, f.last = nil, 0, 0
 }
 
 // wake tells the followers. f.mu is held.
@@ -94,143 +93,60 @@ func (f *feed) wake() {
 	f.changed = make(chan struct{})
 }
 
-// end lets the followers end.
+// end ends the followers once they have what is stored.
 func (f *feed) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.ended {
-		f.ended = true
-		f.wake()
-	}
+	f.ended = true
+	f.ring, f.bytes, f.last = nil, 0, 0
+	f.wake()
 }
 
-// after returns the events behind a cursor as far as the ring has them, what is stored, and the channel that closes when
-// there is more. ok is false when the ring does not reach back that far.
-func (f *feed) after(cursor int64) (events []threadapi.Event, stored int64, changed <-chan struct{}, ended, ok bool) {
+// next returns the events behind a reader as far as the ring has them and moves it behind them. known is false when only
+// the store can say what there is; changed is closed when there is more than now.
+func (f *feed) next(r *reader) (events []threadapi.Event, known, ended bool, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if cursor < f.stored {
-		if len(f.ring) > 0 && f.ring[0].Seq <= cursor+1 {
-			at := int(cursor + 1 - f.ring[0].Seq)
-			return f.ring[at:], f.stored, f.changed, f.ended, true
-		}
-		return nil, f.stored, f.changed, f.ended, false
+	switch {
+	case f.last > 0 && r.at >= f.last:
+		known = true
+	case len(f.ring) > 0 && r.at+1 >= f.ring[0].Seq:
+		known = true
+		events = f.ring[r.at+1-f.ring[0].Seq:]
+		r.at = f.last
 	}
-	return nil, f.stored, f.changed, f.ended, true
+	return events, known, f.ended, f.changed
 }
 
-// Read yields the stored events of a thread behind a cursor, in order, without a gap, and none twice; a cursor inside the
-// run that one event stands for yields that event. Without follow it ends with what is stored when it begins; with follow
-// it goes on until the context ends, which is no error, or the thread is deleted. A cursor beyond the end waits.
-func (l *Log) Read(ctx context.Context, threadID string, after int64, follow bool) iter.Seq2[threadapi.Event, error] {
-	return func(yield func(threadapi.Event, error) bool) {
-		l.mu.Lock()
-		if l.closed {
-			l.mu.Unlock()
-			yield(threadapi.Event{}, ErrClosed)
-			return
-		}
-		f := l.feed(threadID)
-		hasWriter := f.writer != nil
-		l.mu.Unlock()
-		defer l.leave(f)
-		if !hasWriter {
-			stored, err := l.storedSeq(ctx, threadID)
-			if err != nil {
-				yield(threadapi.Event{}, err)
-				return
-			}
-			f.reached(stored)
-		}
-		target := f.last()
-		for {
-			events, stored, changed, ended, ok := f.after(after)
-			if !ok {
-				for e, err := range l.pages(ctx, threadID, after, stored) {
-					if err != nil {
-						yield(threadapi.Event{}, err)
-						return
-					}
-					if !yield(e, nil) {
-						return
-					}
-					after = e.Seq
-				}
-				if after < stored { // deleted meanwhile
-					return
-				}
-				continue
-			}
-			for i := range events {
-				if !yield(events[i], nil) {
-					return
-				}
-				after = events[i].Seq
-			}
-			switch {
-			case len(events) > 0:
-				continue
-			case ended, !follow && after >= target, !follow && target == 0:
-				return
-			case !follow:
-				return // a cursor beyond the end
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
+// moved notes that a reader got what the store has up to seq.
+func (f *feed) moved(r *reader, seq int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r.at = max(r.at, seq)
 }
 
-// pageRecords is how many records are read in one transaction: a reader then holds no transaction open while it yields.
-const pageRecords = 64
+// join adds a reader behind a cursor.
+func (f *feed) join(after int64) *reader {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := &reader{at: after}
+	f.readers[r] = true
+	return r
+}
 
-// pages yields the stored events behind a cursor, up to the one with the number last.
-func (l *Log) pages(ctx context.Context, threadID string, after, last int64) iter.Seq2[threadapi.Event, error] {
-	return func(yield func(threadapi.Event, error) bool) {
-		for after < last {
-			var entries []store.Entry
-			err := l.store.View(ctx, func(tx store.Tx) error {
-				size := 0
-				for e, err := range tx.Range(eventsBucket+threadID, store.Range{After: keyOf(after), Limit: pageRecords}) {
-					if err != nil {
-						return err
-					}
-					entries = append(entries, e)
-					if size += len(e.Value); size >= ringBytes {
-						return nil
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				yield(threadapi.Event{}, err)
-				return
-			}
-			if len(entries) == 0 {
-				return
-			}
-			for _, entry := range entries {
-				events, err := decodeLines(entry.Value)
-				if err != nil {
-					yield(threadapi.Event{}, err)
-					return
-				}
-				for _, e := range events {
-					if e.Seq <= after {
-						continue
-					}
-					if e.Seq > last {
-						return
-					}
-					if !yield(e, nil) {
-						return
-					}
-					after = e.Seq
-				}
-			}
-		}
+func (f *feed) part(r *reader) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.readers, r)
+}
+
+// places returns where readers stand. f.gate is held, so that none moves.
+func (f *feed) places() map[int64]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := make(map[int64]bool, len(f.readers))
+	for r := range f.readers {
+		at[r.at] = true
 	}
+	return at
 }

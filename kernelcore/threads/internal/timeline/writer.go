@@ -2,341 +2,326 @@ package timeline
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract/threadapi"
 	"github.com/bb-kernel/bb/kernelcore/store"
+	"github.com/bb-kernel/bb/kernelcore/threads/internal/timeline/fold"
 )
 
-// Bounds of what waits for a commit. Beyond them Append blocks, and with it the reader of the agent: that is the
-// backpressure.
+// Bounds of what waits for a commit while another one runs. Beyond them Append blocks, and with it whoever reads from the
+// agent: that is the backpressure. What one Append brings is never torn.
 const (
 	maxPendingEvents = 4096
 	maxPendingBytes  = 1 << 20
-	// maxRecord is the size of a batch in the store from which on another record is begun: a reader in the middle of one
-	// decodes the whole.
-	maxRecord = 64 << 10
 )
 
-// Errors of a Writer.
-var (
-	// ErrClosed says that the Writer, or the Log, was closed.
-	ErrClosed = errors.New("timeline: closed")
-	// ErrInUse says that the thread has a Writer already.
-	ErrInUse = errors.New("timeline: the thread has a writer already")
-)
+// MaxPayload bounds the payload of an event: with room for its row it fits into a value of the store. A line of a bridge has
+// at most 8 MiB.
+const MaxPayload = store.MaxValue * 3 / 4
 
 // Writer appends to one thread. It is safe for concurrent use.
 type Writer struct {
-	l    *Log
-	id   string
-	feed *feed
+	l      *Log
+	id     string
+	feed   *feed
+	failed chan struct{}
 
 	mu       sync.Mutex
-	seq      int64 // the last number given
-	fold     *fold
-	next     *batch
-	begun    int64 // how many batches were begun,
-	stored   int64 // and how many of them are stored
-	flushing bool
-	progress chan struct{} // closed and replaced when a commit ends
-	err      error
-	failed   chan struct{}
+	seq      int64 // the last one given
+	fold     *fold.Fold
+	pending  batch
+	since    since
+	appended uint64 // how many Appends there were,
+	stored   uint64 // and how many of them are stored
+	running  bool   // a goroutine commits
+	progress chan struct{}
+	err      error // why nothing is stored any more
+	closed   bool
+	released bool
 }
 
-// batch is what one commit stores.
+// batch is what the next commit stores.
 type batch struct {
-	last    int64 // seq of its last event, or of the one before when it has none
 	events  []threadapi.Event
-	bytes   int
-	rows    map[int64]*threadapi.Row
 	records []Record
+	bytes   int
 }
 
-// OpenItem is an item that has begun and not ended.
-type OpenItem struct {
-	ItemID, ParentItemID, TurnID string
-	Item                         json.RawMessage // its last payload, without what was folded into it since
-	Presentation                 json.RawMessage
-}
+// since counts what came since the open rows were last stored.
+type since struct{ events, bytes int }
 
-// Writer returns the writer of a thread, which has at most one at a time. It goes on behind the last stored event.
+// Writer returns the writer of a thread, which goes on behind its last stored event. While the one before is being closed,
+// or has failed, it waits; when nobody closes it, the error is ErrInUse.
 func (l *Log) Writer(ctx context.Context, threadID string) (*Writer, error) {
-	l.mu.Lock()
-	f := l.feed(threadID)
-	if l.closed || f.writer != nil {
-		err := ErrInUse
-		if l.closed {
-			err = ErrClosed
-		}
-		l.mu.Unlock()
-		l.leave(f)
-		return nil, err
+	if err := store.CheckBucket(turnsBucket + threadID); err != nil {
+		return nil, fmt.Errorf("timeline: %q cannot be the id of a thread: %w", threadID, err)
 	}
-	w := &Writer{l: l, id: threadID, feed: f, fold: newFold(), progress: make(chan struct{}), failed: make(chan struct{})}
-	f.writer = w
-	l.mu.Unlock()
-	if err := w.load(ctx); err != nil {
+	for {
 		l.mu.Lock()
-		f.writer = nil
-		l.mu.Unlock()
-		l.leave(f)
-		return nil, err
-	}
-	f.reached(w.seq)
-	return w, nil
-}
-
-// load reads where the thread stands: its last number, and what is open, by folding anew from the first open row on.
-func (w *Writer) load(ctx context.Context) error {
-	var err error
-	if w.seq, err = w.l.storedSeq(ctx, w.id); err != nil {
-		return err
-	}
-	open := int64(0)
-	err = w.l.store.View(ctx, func(tx store.Tx) error {
-		for e, err := range tx.Range(openBucket+w.id, store.Range{Limit: 1}) {
-			if err != nil {
-				return err
+		if l.closed {
+			l.mu.Unlock()
+			return nil, ErrClosed
+		}
+		f := l.attach(threadID)
+		if f.writer == nil {
+			w := &Writer{l: l, id: threadID, feed: f, progress: make(chan struct{}), failed: make(chan struct{})}
+			f.writer, f.free = w, make(chan struct{})
+			l.mu.Unlock()
+			if err := w.load(ctx); err != nil {
+				w.mu.Lock()
+				w.closed = true
+				w.release()
+				w.mu.Unlock()
+				return nil, err
 			}
-			open = seqOf(e.Key)
+			return w, nil
 		}
-		return nil
-	})
-	if err != nil || open == 0 {
-		return err
-	}
-	for e, err := range w.l.pages(ctx, w.id, open-1, w.seq) {
-		if err != nil {
-			return err
+		w, free := f.writer, f.free
+		l.mu.Unlock()
+		ending := w.ending()
+		if ending {
+			select {
+			case <-free:
+			case <-ctx.Done():
+			}
 		}
-		w.fold.apply(&e)
+		l.detach(f)
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if !ending {
+			return nil, ErrInUse
+		}
 	}
-	return nil
 }
 
-// Append numbers the events in their order and stores them, with the records, in the next commit; of several records for
-// one key the last one counts. It returns before that, and waits only while too much waits already. The error is that of
-// a Writer that has failed or was closed, of the context, or of a payload that does not encode; nothing is appended then.
-func (w *Writer) Append(ctx context.Context, events []Event, records ...Record) error {
+// ending reports whether the Writer will be closed, or should be.
+func (w *Writer) ending() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.err == nil && w.next != nil && (len(w.next.events) >= maxPendingEvents || w.next.bytes >= maxPendingBytes) {
-		progress := w.progress
-		w.mu.Unlock()
-		var err error
-		select {
-		case <-progress:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
+	return w.closed || w.err != nil
+}
+
+// load reads where the thread stands.
+func (w *Writer) load(ctx context.Context) error {
+	err := w.l.store.View(ctx, func(tx store.Tx) (err error) {
+		if w.seq, err = lastSeq(tx, w.id); err != nil {
+			return err
 		}
-		w.mu.Lock()
+		rows, err := openRows(tx, w.id)
 		if err != nil {
 			return err
 		}
-	}
-	if w.err != nil {
-		return w.err
-	}
-	numbered := make([]threadapi.Event, len(events))
-	for i, e := range events {
-		var err error
-		if numbered[i], err = e.numbered(w.id, w.seq+1+int64(i)); err != nil {
+		if w.fold, err = catchUp(tx, w.id, rows); err != nil {
 			return err
 		}
+		return remember(tx, w.id, w.fold)
+	})
+	if err != nil {
+		return err
 	}
-	if w.next == nil {
-		w.next = &batch{last: w.seq, rows: map[int64]*threadapi.Row{}}
-		w.begun++
-	}
-	b := w.next
-	for i := range numbered {
-		e := &numbered[i]
-		for _, row := range w.fold.apply(e) {
-			b.rows[row.Seq] = row
-		}
-		b.bytes += len(e.Payload) + 256
-		if e.Type == "turn.started" {
-			b.records = append(b.records, Record{Bucket: turnsBucket + w.id, Key: e.Scope.TurnID, Value: []byte(keyOf(e.Seq))})
-		}
-	}
-	w.seq += int64(len(numbered))
-	b.last = w.seq
-	b.events = append(b.events, numbered...)
-	b.records = append(b.records, records...)
-	if !w.flushing {
-		w.flushing = true
-		w.l.writers.Go(w.flush)
+	w.feed.mu.Lock()
+	stale := w.feed.last != w.seq
+	w.feed.mu.Unlock()
+	if stale {
+		w.feed.reset()
 	}
 	return nil
 }
 
-// flush commits what waits until nothing does.
-func (w *Writer) flush() {
+// Append numbers the events in their order, folds them, and has them stored with the records in the next commit; of several
+// records for one key the last one counts. It returns before that, and waits only while too much waits already. When it
+// returns an error nothing was appended: the context's, that of a payload or record which cannot be stored, ErrClosed, or
+// the one for which the Writer failed.
+func (w *Writer) Append(ctx context.Context, events []Event, records ...Record) error {
+	encoded := make([]threadapi.Event, len(events))
+	bytes := 0
+	for i, e := range events {
+		var err error
+		if encoded[i], err = e.encode(w.id, w.l.o.Clock); err != nil {
+			return err
+		}
+		if n := len(encoded[i].Payload); n > MaxPayload {
+			return fmt.Errorf("timeline: the payload of an event %s has %d bytes; at most %d are kept", e.Type, n, MaxPayload)
+		}
+		bytes += len(encoded[i].Payload) + 64
+	}
+	for _, r := range records {
+		if err := store.CheckRecord(r.Bucket, r.Key, r.Value); err != nil {
+			return err
+		}
+		bytes += len(r.Value)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for {
-		w.mu.Lock()
-		b := w.next
-		if b == nil || w.err != nil && !errors.Is(w.err, ErrClosed) {
-			w.flushing = false
-			w.wake()
-			w.mu.Unlock()
-			return
+		if err := w.refused(); err != nil {
+			return err
 		}
-		w.next = nil
-		w.mu.Unlock()
-		err := w.commit(b)
-		if err == nil {
-			w.feed.publish(b.events, b.last)
+		p := &w.pending
+		if p.bytes == 0 || p.bytes+bytes <= maxPendingBytes && len(p.events)+len(events) <= maxPendingEvents {
+			break
 		}
-		w.mu.Lock()
-		if err != nil {
-			w.err = err
-			close(w.failed)
-		} else {
-			w.stored++
+		if err := w.wait(ctx); err != nil {
+			return err
 		}
-		w.wake()
-		w.mu.Unlock()
+	}
+	if len(events) == 0 && len(records) == 0 {
+		return nil
+	}
+	for i := range encoded {
+		w.seq++
+		encoded[i].Seq = w.seq
+		w.fold.Apply(&encoded[i])
+	}
+	w.pending.events = append(w.pending.events, encoded...)
+	w.pending.records = append(w.pending.records, records...)
+	w.pending.bytes += bytes
+	w.appended++
+	if !w.running {
+		w.running = true
+		w.l.work.Go(w.run)
+	}
+	return nil
+}
+
+// refused says why nothing can be appended. w.mu is held.
+func (w *Writer) refused() error {
+	if w.err == nil && w.closed {
+		return ErrClosed
+	}
+	return w.err
+}
+
+// wait waits for the end of a commit. w.mu is held, and not while it waits.
+func (w *Writer) wait(ctx context.Context) error {
+	progress := w.progress
+	w.mu.Unlock()
+	defer w.mu.Lock()
+	select {
+	case <-progress:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
-// wake tells those that wait for a commit. w.mu is held.
+// wake tells those that wait. w.mu is held.
 func (w *Writer) wake() {
 	close(w.progress)
 	w.progress = make(chan struct{})
 }
 
-// The pauses between two tries of a store that fails.
-const (
-	firstPause = 20 * time.Millisecond
-	lastPause  = 500 * time.Millisecond
-)
-
-// commit stores a batch, and tries again while the store fails, for RetryFor.
-func (w *Writer) commit(b *batch) error {
-	write, err := b.encode(w.id)
-	if err != nil {
-		return err
-	}
-	deadline := time.Now().Add(w.l.o.RetryFor)
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err = w.l.store.Update(context.Background(), write)
-		var invalid *store.InvalidError
-		if err == nil || errors.Is(err, store.ErrClosed) || errors.As(err, &invalid) || time.Now().Add(pause).After(deadline) {
-			return err
-		}
-		w.l.o.Log.Warn("a thread's events could not be stored; trying again", "thread", w.id, "error", err)
-		time.Sleep(pause)
-	}
-}
-
-// encode returns the function that stores a batch.
-func (b *batch) encode(id string) (func(store.Tx) error, error) {
-	type put struct {
-		bucket, key string
-		value       []byte
-	}
-	var puts []put
-	var line []byte
-	for i := range b.events {
-		e := &b.events[i]
-		line = appendLine(line, e)
-		if len(line) >= maxRecord || i == len(b.events)-1 {
-			puts = append(puts, put{eventsBucket + id, keyOf(e.Seq), line})
-			line = nil
-		}
-	}
-	for seq, row := range b.rows {
-		raw, err := encode(row)
-		if err != nil {
-			return nil, fmt.Errorf("timeline: the row of event %d: %w", seq, err)
-		}
-		puts = append(puts, put{rowsBucket + id, keyOf(seq), raw})
-		open := put{bucket: openBucket + id, key: keyOf(seq)}
-		if row.Status == statusOpen {
-			open.value = []byte{}
-		}
-		puts = append(puts, open)
-	}
-	for _, r := range b.records {
-		puts = append(puts, put{r.Bucket, r.Key, r.Value})
-	}
-	return func(tx store.Tx) error {
-		for _, p := range puts {
-			var err error
-			if p.value == nil {
-				err = tx.Delete(p.bucket, p.key)
-			} else {
-				err = tx.Put(p.bucket, p.key, p.value)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
-}
-
-// Flush waits until all that was appended before is stored. The error is the store's, or the context's.
+// Flush waits until all that was appended before is stored. The error is the one for which the Writer failed, or the
+// context's.
 func (w *Writer) Flush(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for target := w.begun; w.stored < target; {
-		if w.err != nil && !errors.Is(w.err, ErrClosed) {
+	for target := w.appended; w.stored < target; {
+		if w.err != nil {
 			return w.err
 		}
-		progress := w.progress
-		w.mu.Unlock()
-		var err error
-		select {
-		case <-progress:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		w.mu.Lock()
-		if err != nil {
+		if err := w.wait(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Failed is closed when the store has failed for RetryFor: what was not stored is lost, and the Writer of no more use.
+// Failed is closed when the store has failed for RetryFor: what was not stored by then is lost, and the Writer of no more
+// use.
 func (w *Writer) Failed() <-chan struct{} { return w.failed }
 
-// LastSeq returns the number of the last event that was appended.
+// Err returns the error for which the Writer failed, nil as long as it did not.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// LastSeq returns the seq of the last event that was appended, stored or not.
 func (w *Writer) LastSeq() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seq
 }
 
-// OpenItems returns the items that have begun and not ended, in the order in which they began.
+// OpenItems returns the items that have begun and not been completed, children before their parents: in the order in which
+// they are best settled.
 func (w *Writer) OpenItems() []OpenItem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fold.openItems()
+	items := []OpenItem{}
+	rows := w.fold.Open()
+	for i := len(rows) - 1; i >= 0; i-- {
+		r := rows[i]
+		if id := r.ItemID(); id != "" {
+			item, presentation := r.Base()
+			items = append(items, OpenItem{ItemID: id, ParentItemID: r.ParentID, TurnID: r.TurnID, Item: item, Presentation: presentation})
+		}
+	}
+	return items
 }
 
-// Close stores what was appended and gives the thread free for another Writer.
+// Close stores what was appended and gives the thread free for another Writer. The error says that something was not
+// stored. When the context ends before, the last commit goes on and the thread is free behind it.
 func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
-	closed := errors.Is(w.err, ErrClosed)
-	if w.err == nil {
-		w.err = ErrClosed
-	}
+	w.closed = true
+	w.wake()
 	w.mu.Unlock()
-	err := w.Flush(ctx)
-	if closed {
-		return err
+	err := w.idle(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		err = w.err
 	}
+	if !w.running {
+		w.release()
+	}
+	return err
+}
+
+// idle waits until no commit runs.
+func (w *Writer) idle(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.running {
+		if err := w.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release gives the thread free. w.mu is held.
+func (w *Writer) release() {
+	if w.released {
+		return
+	}
+	w.released = true
 	w.l.mu.Lock()
 	w.feed.writer = nil
+	close(w.feed.free)
 	w.l.mu.Unlock()
-	w.l.leave(w.feed)
-	return err
+	w.l.detach(w.feed)
+}
+
+// abandon makes the Writer fail.
+func (w *Writer) abandon(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail(err)
+}
+
+// fail ends the Writer with what is stored. w.mu is held.
+func (w *Writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+		w.pending = batch{}
+		close(w.failed)
+	}
+	w.wake()
 }
