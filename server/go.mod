@@ -3,8 +3,10 @@ module github.com/bb-kernel/bb/server
 go 1.25.0
 
 require (
+	github.com/bb-kernel/bb/bridgekit v0.1.0
 	github.com/bb-kernel/bb/examples/hello-slot v0.1.0
 	github.com/bb-kernel/bb/examples/notes-fixture v0.1.0
+	github.com/bb-kernel/bb/examples/provider-echo v0.1.0
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
 	github.com/bb-kernel/bb/kernelcore v0.1.0
 	github.com/bb-kernel/bb/pluginsdk v0.1.0
@@ -14,7 +16,6 @@ require (
 )
 
 require (
-	github.com/bb-kernel/bb/bridgekit v0.1.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
@@ -41,11 +42,11 @@ require (
 )
 
 replace (
+	github.com/bb-kernel/bb/bridgekit => ../bridgekit
 	github.com/bb-kernel/bb/examples/hello-slot => ../examples/hello-slot
 	github.com/bb-kernel/bb/examples/notes-fixture => ../examples/notes-fixture
+	github.com/bb-kernel/bb/examples/provider-echo => ../examples/provider-echo
 	github.com/bb-kernel/bb/kernelcontract => ../kernelcontract
 	github.com/bb-kernel/bb/kernelcore => ../kernelcore
 	github.com/bb-kernel/bb/pluginsdk => ../pluginsdk
 )
-
-replace github.com/bb-kernel/bb/bridgekit => ../bridgekit

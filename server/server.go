@@ -50,11 +50,12 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
+	url := urlOf(ln.Addr(), c.TLS())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	m := newMetrics()
 	k, err := kernelcore.New(kernelcore.Options{
-		Plugins: c.Plugins, Store: s, Box: box, Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
+		Plugins: c.Plugins, Store: s, Box: box, DataDir: c.DataDir, URL: url, Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
 		HTTP: kernelcore.HTTPOptions{Hosts: c.Hosts, Origins: c.Origins, GateKey: gateKey, RequireToken: c.RequireToken},
 	})
 	if err != nil {
@@ -62,7 +63,6 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	owned = false
 	m.watch(k)
-	url := urlOf(ln.Addr(), c.TLS())
 	s.SetHolder("bb-server listening on " + url)
 	for _, p := range k.Problems() {
 		c.Log.Warn("problem", "error", p)

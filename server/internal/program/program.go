@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
@@ -20,20 +21,20 @@ import (
 type Options struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	// Examples are the plugins that --no-builtin-examples leaves out.
-	Examples []*pluginsdk.Plugin
+	// Plugins are always there, Examples are those that --no-builtin-examples leaves out; they come behind.
+	Plugins, Examples []*pluginsdk.Plugin
 }
 
 type program struct {
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	examples       []*pluginsdk.Plugin
+	stdout, stderr    io.Writer
+	getenv            func(string) string
+	plugins, examples []*pluginsdk.Plugin
 }
 
 // Main runs bb-server with args, which do not begin with the program's name, until ctx ends, and returns its exit status:
 // 0, 1 when it could not start or failed, 2 for a command line that makes no sense.
 func Main(ctx context.Context, args []string, o Options) int {
-	p := &program{stdout: o.Stdout, stderr: o.Stderr, getenv: o.Getenv, examples: o.Examples}
+	p := &program{stdout: o.Stdout, stderr: o.Stderr, getenv: o.Getenv, plugins: o.Plugins, examples: o.Examples}
 	err := p.run(ctx, args)
 	if err == nil {
 		return kernelcontract.ExitOK
@@ -91,8 +92,9 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 	if r.TLS != nil {
 		c.CertFile, c.KeyFile = r.TLS.Cert, r.TLS.Key
 	}
+	c.Plugins = p.plugins
 	if r.examples {
-		c.Plugins = p.examples
+		c.Plugins = append(slices.Clone(p.plugins), p.examples...)
 	}
 	c.OnReady = func(url string) {
 		fmt.Fprintf(p.stdout, "bb-server listening on %s\n", url)
@@ -142,7 +144,7 @@ Flags:
   --data-dir DIR           database, secrets and tokens; one server at a time
                            (default: bb under the user's data directory, env BB_DATA_DIR)
   --config FILE            settings as JSON (default: config.json in the data directory, env BB_CONFIG)
-  --no-builtin-examples    leave out the example plugins hello-slot and notes-fixture
+  --no-builtin-examples    leave out the example plugins hello-slot, notes-fixture and echo
   --insecure               let others connect without TLS, when something else protects the way
   --development            check every result of a plugin against its schema, and fail the call
   --log-level LEVEL        debug, info, warn or error (default info)
