@@ -1,0 +1,4 @@
+package codex_test
+
+// playServer is the app-server of the tests.
+func playServer(string) {}

@@ -1,0 +1,85 @@
+package codex
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bb-kernel/bb/bridgekit/protocol"
+	"github.com/bb-kernel/bb/bridgekit/wire"
+)
+
+// cut shortens a text to at most limit bytes, at its end, and makes it valid.
+func cut(text string, limit int) string {
+	text = valid(text)
+	if len(text) <= limit {
+		return text
+	}
+	const ellipsis = "…"
+	end := max(0, limit-len(ellipsis))
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
+
+// tail keeps the last bytes of a text, at most limit.
+func tail(text string, limit int) string {
+	text = valid(text)
+	if len(text) <= limit {
+		return text
+	}
+	start := len(text) - limit
+	for start < len(text) && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	return text[start:]
+}
+
+// pieces splits a text into parts of at most limit bytes, between characters.
+func pieces(text string, limit int) (parts []string) {
+	for len(text) > limit {
+		end := limit
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		parts, text = append(parts, text[:end]), text[end:]
+	}
+	return append(parts, text)
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// part makes an id of Codex a part of an item key.
+func part(id string) string { return strings.ReplaceAll(valid(id), protocol.ItemKeySeparator, "") }
+
+// optional is a text that may be null.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// object is the value as JSON, null when it is none.
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// answerText is what an error of Codex says, without what looks like a key.
+func answerText(e *wire.Error) string { return cut(hideKeys(e.Message), maxLastWords) }
+
+// What is taken out of texts of Codex: credentials, and the colours of its log.
+var (
+	keyPattern    = regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/-]{8,}=*|\bsk-[\w*-]{8,}|\beyJ[\w.-]{16,}`)
+	colourPattern = regexp.MustCompile("\x1b\\[[0-9;]*m")
+)
+
+// hideKeys takes out what looks like a credential: keys of OpenAI, web tokens, and what follows the word Bearer.
+func hideKeys(text string) string { return keyPattern.ReplaceAllString(text, "$1[hidden]") }
+
+func withoutColours(text string) string { return colourPattern.ReplaceAllString(text, "") }
