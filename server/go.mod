@@ -6,6 +6,7 @@ require (
 	github.com/bb-kernel/bb/bridgekit v0.1.0
 	github.com/bb-kernel/bb/examples/hello-slot v0.1.0
 	github.com/bb-kernel/bb/examples/notes-fixture v0.1.0
+	github.com/bb-kernel/bb/examples/provider-acp v0.1.0
 	github.com/bb-kernel/bb/examples/provider-echo v0.1.0
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
 	github.com/bb-kernel/bb/kernelcore v0.1.0
@@ -45,6 +46,7 @@ replace (
 	github.com/bb-kernel/bb/bridgekit => ../bridgekit
 	github.com/bb-kernel/bb/examples/hello-slot => ../examples/hello-slot
 	github.com/bb-kernel/bb/examples/notes-fixture => ../examples/notes-fixture
+	github.com/bb-kernel/bb/examples/provider-acp => ../examples/provider-acp
 	github.com/bb-kernel/bb/examples/provider-echo => ../examples/provider-echo
 	github.com/bb-kernel/bb/kernelcontract => ../kernelcontract
 	github.com/bb-kernel/bb/kernelcore => ../kernelcore

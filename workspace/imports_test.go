@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 
 // extraImports widens the table for one program, what is below it, and the tests of its module.
 var extraImports = map[string][]string{
-	"server/cmd/bb-server": {"examples/hello-slot", "examples/notes-fixture", "examples/provider-echo"},
+	"server/cmd/bb-server": {"examples/hello-slot", "examples/notes-fixture", "examples/provider-echo", "examples/provider-acp", "examples/provider-codex"},
 }
 
 // The folders of examples: a plugin imports what plugin authors import and the contracts of other example plugins, a

@@ -8,27 +8,22 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/bb-kernel/bb/bridgekit"
 	"github.com/bb-kernel/bb/bridgekit/record"
 	hello "github.com/bb-kernel/bb/examples/hello-slot"
 	notes "github.com/bb-kernel/bb/examples/notes-fixture"
-	echo "github.com/bb-kernel/bb/examples/provider-echo"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore/threads"
 	"github.com/bb-kernel/bb/pluginsdk"
 	"github.com/bb-kernel/bb/server/internal/program"
 )
 
-// echoWord makes this program the bridge of the echo provider; the server runs it again with it.
-const echoWord = "bridge-echo"
-
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == echoWord {
-		serveEcho()
+	if len(os.Args) > 1 {
+		serveBridge(os.Args[1], os.Args[2:])
 	}
-	plugins, examples, err := plugins()
+	self, err := os.Executable()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bb-server:", err)
+		fmt.Fprintln(os.Stderr, "bb-server: its own program is not found, which it runs again for bridges:", err)
 		os.Exit(kernelcontract.ExitFailure)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -43,30 +38,8 @@ func main() {
 	}()
 	os.Exit(program.Main(ctx, os.Args[1:], program.Options{
 		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-		Plugins: plugins, Examples: examples,
+		Plugins:  threads.Plugins(threads.Options{RecordDir: os.Getenv(record.Variable)}),
+		Examples: []*pluginsdk.Plugin{hello.Plugin(), notes.Plugin(), echoPlugin(self)},
+		Agent:    func(a program.Agent) *pluginsdk.Plugin { return agentPlugin(self, a) },
 	}))
-}
-
-// plugins returns the plugins of the server and, apart from them, the examples.
-func plugins() (own, examples []*pluginsdk.Plugin, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	example, err := echo.Plugin(echo.PluginOptions{Command: []string{self, echoWord}})
-	if err != nil {
-		return nil, nil, err
-	}
-	own = threads.Plugins(threads.Options{RecordDir: os.Getenv(record.Variable)})
-	return own, []*pluginsdk.Plugin{hello.Plugin(), notes.Plugin(), example}, nil
-}
-
-// serveEcho is the bridge of the echo provider. It ends the process.
-func serveEcho() {
-	b, err := echo.Bridge(echo.Options{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(kernelcontract.ExitFailure)
-	}
-	bridgekit.Main(b)
 }

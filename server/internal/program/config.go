@@ -28,6 +28,15 @@ type settings struct {
 	GateKeyFile  string   `json:"gateKeyFile,omitempty" description:"key of an authenticating proxy on this machine"`
 	LoopbackAuth string   `json:"loopbackAuth,omitempty" default:"trust" enum:"trust,token" description:"whether callers on this machine need a token"`
 	LogLevel     string   `json:"logLevel,omitempty" default:"info" enum:"debug,info,warn,error" description:"what is logged"`
+	Agents       []Agent  `json:"agents,omitempty" maxItems:"64" description:"agents that speak the Agent Client Protocol"`
+}
+
+// Agent is an agent that speaks the Agent Client Protocol, as the config file names it. It becomes a provider.
+type Agent struct {
+	ID          string   `json:"id" pattern:"^[a-z][a-z0-9-]{0,63}$" description:"the provider's id"`
+	DisplayName string   `json:"displayName,omitempty" maxLength:"100" description:"what people see; without it the id"`
+	Command     []string `json:"command" minItems:"1" description:"the program and its arguments, such as opencode, acp"`
+	Env         []string `json:"env,omitempty" description:"names of variables of the server's environment that the agent gets, such as its API key"`
 }
 
 type pair struct {
@@ -249,7 +258,7 @@ func (r *resolved) print(w io.Writer) error {
 	}{
 		{keyDataDir, r.dataDir}, {keyConfig, r.configPath},
 		{"listen", r.Listen}, {"tls", r.TLS}, {"origins", list(r.Origins)}, {"hosts", list(r.Hosts)}, {"publicUrl", r.PublicURL},
-		{"gateKeyFile", r.GateKeyFile}, {"loopbackAuth", r.LoopbackAuth}, {"logLevel", r.LogLevel},
+		{"gateKeyFile", r.GateKeyFile}, {"loopbackAuth", r.LoopbackAuth}, {"logLevel", r.LogLevel}, {"agents", agents(r.Agents)},
 		{keyInsecure, r.insecure}, {keyExamples, r.examples}, {keyDevelop, r.develop},
 	}
 	values := make([]string, len(rows))
@@ -272,6 +281,13 @@ func (r *resolved) print(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+func agents(all []Agent) []Agent {
+	if all == nil {
+		return []Agent{}
+	}
+	return all
 }
 
 func list(s []string) []string {

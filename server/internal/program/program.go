@@ -23,18 +23,21 @@ type Options struct {
 	Getenv         func(string) string
 	// Plugins are always there, Examples are those that --no-builtin-examples leaves out; they come behind.
 	Plugins, Examples []*pluginsdk.Plugin
+	// Agent makes the plugin of an agent that the config file names; they come last.
+	Agent func(Agent) *pluginsdk.Plugin
 }
 
 type program struct {
 	stdout, stderr    io.Writer
 	getenv            func(string) string
 	plugins, examples []*pluginsdk.Plugin
+	agent             func(Agent) *pluginsdk.Plugin
 }
 
 // Main runs bb-server with args, which do not begin with the program's name, until ctx ends, and returns its exit status:
 // 0, 1 when it could not start or failed, 2 for a command line that makes no sense.
 func Main(ctx context.Context, args []string, o Options) int {
-	p := &program{stdout: o.Stdout, stderr: o.Stderr, getenv: o.Getenv, plugins: o.Plugins, examples: o.Examples}
+	p := &program{stdout: o.Stdout, stderr: o.Stderr, getenv: o.Getenv, plugins: o.Plugins, examples: o.Examples, agent: o.Agent}
 	err := p.run(ctx, args)
 	if err == nil {
 		return kernelcontract.ExitOK
@@ -92,9 +95,12 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 	if r.TLS != nil {
 		c.CertFile, c.KeyFile = r.TLS.Cert, r.TLS.Key
 	}
-	c.Plugins = p.plugins
+	c.Plugins = slices.Clone(p.plugins)
 	if r.examples {
-		c.Plugins = append(slices.Clone(p.plugins), p.examples...)
+		c.Plugins = append(c.Plugins, p.examples...)
+	}
+	for _, a := range r.Agents {
+		c.Plugins = append(c.Plugins, p.agent(a))
 	}
 	c.OnReady = func(url string) {
 		fmt.Fprintf(p.stdout, "bb-server listening on %s\n", url)
@@ -153,7 +159,8 @@ Flags:
 
 A flag wins over the environment, the environment over the file. The file's keys:
   listen, tls {cert, key}, origins [], hosts [], publicUrl, gateKeyFile,
-  loopbackAuth (trust|token), logLevel
+  loopbackAuth (trust|token), logLevel,
+  agents [{id, displayName, command [], env []}]: agents that speak the Agent Client Protocol
 
 Callers on this machine need no token. To let others in, make a token first, set tls, and listen:
   bb-server token create laptop
