@@ -35,7 +35,10 @@ func (e *Engine) compactAll() {
 		e.toCompact = e.toCompact[1:]
 		e.mu.Unlock()
 		if t := e.of(next[0]); t != nil {
-			_ = t.lines.Flush(e.ctx) // a failure shows elsewhere
+			t.mu.Lock() // whoever settled the turn appends its last events before letting go
+			lines := t.lines
+			t.mu.Unlock()
+			_ = lines.Flush(e.ctx) // a failure shows elsewhere
 		}
 		ctx, cancel := context.WithTimeout(e.ctx, compactTimeout)
 		if err := e.lines.Compact(ctx, next[0], next[1]); err != nil && e.ctx.Err() == nil {

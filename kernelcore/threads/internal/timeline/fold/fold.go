@@ -295,7 +295,7 @@ func (f *Fold) item(e *threadapi.Event) {
 		if r = f.begin(key, e.ItemID, "", e); r == nil {
 			return
 		}
-		r.Data = nil
+		r.Data, r.base = nil, json.RawMessage("{}")
 		if again {
 			r.Seq = settled // the same row, from the beginning
 		}
@@ -305,7 +305,7 @@ func (f *Fold) item(e *threadapi.Event) {
 	}
 	switch {
 	case !isObject(p.Item):
-	case ends && p.Partial && r.base != nil:
+	case ends && p.Partial:
 		r.keep(p.Item)
 	default:
 		r.replace(p.Item)

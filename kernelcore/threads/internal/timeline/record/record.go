@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract/threadapi"
@@ -18,6 +19,9 @@ import (
 
 // Version is the first byte of a record.
 const Version = 1
+
+// usualSize is about that of a streamed word, of which most events are. An array of events is made for as many at once.
+const usualSize = 96
 
 const (
 	hasTurn = 1 << iota
@@ -83,6 +87,7 @@ func Decode(dst []threadapi.Event, threadID string, raw []byte) ([]threadapi.Eve
 	if len(raw) == 0 || raw[0] != Version {
 		return dst, fmt.Errorf("%w: not of version %d", ErrDamaged, Version)
 	}
+	dst = slices.Grow(dst, len(raw)/usualSize+1)
 	d := decoder{rest: raw[1:]}
 	var before threadapi.Event // its strings are used again: neighbours mostly have the same
 	for len(d.rest) > 0 {
@@ -92,13 +97,13 @@ func Decode(dst []threadapi.Event, threadID string, raw []byte) ([]threadapi.Eve
 		e.Type = d.string(before.Type)
 		e.Scope.Kind = "thread"
 		if flags&hasTurn != 0 {
-			e.Scope = threadapi.Scope{Kind: "turn", TurnID: d.string(before.Scope.TurnID)}
+			e.Scope = threadapi.Scope{Kind: "turn", TurnID: d.id(before.Scope.TurnID)}
 		}
 		if flags&hasItem != 0 {
-			e.ItemID = d.string(before.ItemID)
+			e.ItemID = d.id(before.ItemID)
 		}
 		if flags&hasParent != 0 {
-			e.ParentItemID = d.string(before.ParentItemID)
+			e.ParentItemID = d.id(before.ParentItemID)
 		}
 		if flags&hasCovers != 0 {
 			e.Covers = []int64{d.seq(), e.Seq}
@@ -169,6 +174,13 @@ func (d *decoder) bytes() []byte {
 	b := d.rest[:n:n]
 	d.rest = d.rest[n:]
 	return b
+}
+
+// id returns the next string, which is not empty.
+func (d *decoder) id(before string) string {
+	s := d.string(before)
+	d.bad = d.bad || s == ""
+	return s
 }
 
 // string returns the next string; before itself when it is equal, which costs no memory.
