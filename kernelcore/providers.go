@@ -27,8 +27,17 @@ type Skill struct {
 // Providers returns the providers of the plugins that are ready, in composition order. Of two with one id the earlier one
 // wins, and the other one is a problem.
 func (k *Kernel) Providers() []Provider {
-	list, _ := providersOf(k.current.Load().plugins)
+	list, _ := providersOf(k.plugins())
 	return list
+}
+
+// plugins returns those of the current composition; none before there is one, as a Setup may see.
+func (k *Kernel) plugins() []*composed {
+	c := k.current.Load()
+	if c == nil {
+		return nil
+	}
+	return c.plugins
 }
 
 // providersOf returns the providers of plugins, and a problem for each that an earlier one hides.
@@ -58,7 +67,7 @@ func providersOf(plugins []*composed) (list []Provider, problems []error) {
 // Skills returns the skills of the plugins that are ready, in composition order.
 func (k *Kernel) Skills() []Skill {
 	var list []Skill
-	for _, p := range k.current.Load().plugins {
+	for _, p := range k.plugins() {
 		if p.loaded == nil || p.instance == nil {
 			continue
 		}

@@ -31,6 +31,9 @@ type Program struct {
 	Command []string
 	// Options are the bridgeOptions of sessions; nil: those of the declaration.
 	Options protocol.JSONObject
+	// Agent is the agent's own program, a path or a name that is looked for in the server's PATH, when the bridge needs one:
+	// whether it is there tells whether the provider is installed. "": the bridge is asked, where that matters.
+	Agent string
 	// Hooks run in the server.
 	Hooks ProviderHooks
 }

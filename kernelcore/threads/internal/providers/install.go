@@ -1,235 +1,254 @@
 package providers
 
 import (
-	"bufio"
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"github.com/bb-kernel/bb/bridgekit"
 	bridgeprocess "github.com/bb-kernel/bb/bridgekit/process"
 	"github.com/bb-kernel/bb/bridgekit/protocol"
-	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/threadapi"
 	"github.com/bb-kernel/bb/kernelcore"
 )
 
-// presenceFor is how long it is remembered whether an agent is installed: a list of providers is shown often, and asking
-// starts a process.
-const presenceFor = time.Minute
+// Bounds of installations.
+const (
+	// InstallTimeout bounds the command: packages of agents are large, and networks slow.
+	InstallTimeout = 30 * time.Minute
+	// installGrace is how long the command has to end when nobody waits for it any more.
+	installGrace = 2 * time.Second
+	// installPiece bounds one piece of output, in bytes.
+	installPiece = 32 << 10
+)
 
-// presence remembers whether a provider's agent is installed.
-type presence struct {
-	mu   sync.Mutex
-	at   time.Time
-	here *bool
-}
-
-func (c *presence) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = time.Time{}
-}
-
-// isInstalled tells whether a provider's agent is installed: by its bridge where it tells, else by whether the bridge's program is
-// found; nil when nobody knows.
-func (p *Pool) isInstalled(ctx context.Context, s *slot, one kernelcore.Provider) *bool {
-	no := false
-	if command := one.Program.Command; len(command) > 0 {
-		if _, err := exec.LookPath(absolute(command)[0]); err != nil {
-			return &no
-		}
-	}
-	if one.Declaration.Visibility == protocol.VisibleAlways || !one.Declaration.Maintenance.Installation {
-		yes := true
-		if one.Declaration.Visibility == protocol.VisibleAlways {
-			return &yes
-		}
-		return nil
-	}
-	s.installed.mu.Lock()
-	defer s.installed.mu.Unlock()
-	if time.Since(s.installed.at) < presenceFor {
-		return s.installed.here
-	}
-	status, err := p.installation(ctx, one.Declaration.ID, false)
-	if err != nil {
-		p.log.Debug("it is not known whether an agent is installed", "provider", one.Declaration.ID, "error", err)
-		return nil
-	}
-	s.installed.at, s.installed.here = time.Now(), &status.Installed
-	return s.installed.here
-}
-
-// installation asks the bridge how its agent is installed.
-func (p *Pool) installation(ctx context.Context, id string, updates bool) (protocol.InstallationStatus, error) {
-	answer, err := ask(ctx, p, id, "", func(b *Bridge, q protocol.ProviderParams) (protocol.InstallationStatusResult, error) {
-		return b.InstallationStatus(ctx, protocol.InstallationStatusParams{ProviderParams: q, CheckUpdates: updates})
-	})
-	return answer.Status, err
-}
-
-// InstallationStatus asks how a provider's agent is installed.
-func (p *Pool) InstallationStatus(ctx context.Context, in threadapi.InstallationStatusInput) (json.RawMessage, error) {
-	one, err := p.provider(in.ID)
-	if err == nil {
-		err = unsupported(one.Declaration.Maintenance.Installation, in.ID, "installation")
-	}
-	if err != nil {
-		return nil, err
-	}
-	status, err := p.installation(ctx, in.ID, in.CheckUpdates)
-	if err != nil {
-		return nil, err
-	}
-	return protocol.Marshal(status)
-}
-
-// Install runs the command with which a provider's agent is installed, and yields what it prints. At the end the bridge
-// is asked again, and the last piece says whether the installation shows.
+// Install installs a provider's agent or brings it up to date: the bridge names the command, which runs here; what it
+// prints is yielded as it comes, and the last piece says whether the bridge finds the result that it wanted. The command
+// ends with the stream. The error is threadapi.Unsupported when the provider cannot be installed this way, and
+// kernelcontract.Conflict while it is being installed.
 func (p *Pool) Install(ctx context.Context, in threadapi.InstallInput) (iter.Seq2[threadapi.InstallOutput, error], error) {
-	one, err := p.provider(in.ID)
-	if err == nil {
-		err = unsupported(one.Declaration.Maintenance.Installation, in.ID, "installation")
-	}
-	if err != nil {
+	one, s, err := p.find(in.ID)
+	switch {
+	case err != nil:
 		return nil, err
+	case !one.Declaration.Maintenance.Installation:
+		hint := ""
+		if url := one.Declaration.Strings.InstallURL; url != "" {
+			hint = "; see " + url
+		}
+		return nil, threadapi.Unsupported.Errorf("the provider %s cannot be installed from here%s", in.ID, hint)
 	}
-	s, err := p.slot(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := ask(ctx, p, in.ID, "", func(b *Bridge, q protocol.ProviderParams) (protocol.InstallationRunResult, error) {
-		return b.InstallationRun(ctx, protocol.InstallationRunParams{ProviderParams: q, Action: protocol.InstallAction(in.Action)})
+	var result protocol.InstallationRunResult
+	err = p.ask(ctx, s, func(b *Bridge) (err error) {
+		result, err = b.InstallationRun(ctx, protocol.InstallationRunParams{ProviderParams: b.about(""), Action: protocol.InstallAction(in.Action)})
+		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !result.Available:
+		return nil, threadapi.Unsupported.Errorf("%s", result.Message)
 	}
-	if !plan.Available {
-		return nil, threadapi.Unsupported.Errorf("%s", plan.Message)
+	if !s.beginInstall() {
+		return nil, errBusy(in.ID)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.installing {
-		return nil, kernelcontract.Conflict.Errorf("an installation of %s is running already", in.ID)
-	}
-	s.installing = true
 	return func(yield func(threadapi.InstallOutput, error) bool) {
-		defer func() {
-			s.mu.Lock()
-			s.installing = false
-			s.mu.Unlock()
-			s.installed.clear()
-		}()
-		if !yield(threadapi.InstallOutput{Command: plan.Command.DisplayCommand}, nil) {
+		defer s.endInstall()
+		if !yield(threadapi.InstallOutput{Command: result.Command.DisplayCommand}, nil) {
 			return
 		}
-		if ok, err := p.runInstall(ctx, plan.Command, yield); !ok {
-			if err != nil {
-				yield(threadapi.InstallOutput{}, err)
-			}
+		ok := true
+		failure := runInstall(ctx, one, result.Command, func(text string) bool {
+			ok = yield(threadapi.InstallOutput{Text: text}, nil)
+			return ok
+		})
+		if !ok {
 			return
 		}
-		status, err := p.installation(ctx, in.ID, false)
-		if err != nil {
+		if err := context.Cause(ctx); err != nil {
 			yield(threadapi.InstallOutput{}, err)
 			return
 		}
-		yield(threadapi.InstallOutput{Done: true, OK: verified(status, plan.Verification)}, nil)
+		p.installedAnew(ctx, s)
+		if failure == nil {
+			failure = p.verify(ctx, s, *result.Verification)
+		}
+		if failure != nil {
+			yield(threadapi.InstallOutput{Text: failure.Error() + "\n", Done: true}, nil)
+			return
+		}
+		s.content()
+		yield(threadapi.InstallOutput{Done: true, OK: true}, nil)
 	}, nil
 }
 
-// runInstall runs a command with the server's environment, since package managers are configured there, and yields its output.
-// It reports whether the command succeeded; without an error the caller had enough.
-func (p *Pool) runInstall(ctx context.Context, c *protocol.InstallCommand, yield func(threadapi.InstallOutput, error) bool) (bool, error) {
-	proc, err := bridgeprocess.Start(ctx, bridgeprocess.Options{Command: append([]string{c.Command}, c.Args...), Env: installEnv()})
-	if err != nil {
-		return false, threadapi.ProviderUnavailable.Errorf("the installation does not start: %s", err)
+func (s *slot) beginInstall() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.installing {
+		return false
 	}
-	defer proc.Kill()
-	_ = proc.Stdin.Close()
-	stop := context.AfterFunc(ctx, proc.Kill)
-	defer stop()
-	out := bufio.NewReaderSize(proc.Stdout, 4096)
-	for {
-		piece := make([]byte, 4096)
-		n, err := out.Read(piece)
-		if n > 0 && !yield(threadapi.InstallOutput{Text: strings.ToValidUTF8(string(piece[:n]), "\uFFFD")}, nil) {
-			return false, nil
+	s.installing = true
+	return true
+}
+
+func (s *slot) endInstall() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.installing = false
+}
+
+// installedAnew forgets what was known of the agent, and lets its processes begin anew: questions at once, sessions when
+// their threads rest.
+func (p *Pool) installedAnew(ctx context.Context, s *slot) {
+	s.models.clear()
+	s.installed.clear()
+	s.maintenance.restart(ctx)
+	if b := s.sessions.current(); b != nil {
+		p.askForRestart(b, "the agent was installed anew")
+	}
+}
+
+// runInstall runs the command and hands its output to out, until that has enough. The error says how it failed.
+func runInstall(ctx context.Context, one kernelcore.Provider, c *protocol.InstallCommand, out func(string) bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, InstallTimeout, fmt.Errorf("the command took longer than %s", InstallTimeout))
+	defer cancel()
+	pieces := make(chan []byte)
+	over := make(chan struct{}) // nobody takes pieces any more
+	send := func(b []byte) {
+		select {
+		case pieces <- append([]byte(nil), b...):
+		case <-over:
 		}
-		if err == io.EOF {
+	}
+	proc, err := bridgeprocess.Start(ctx, bridgeprocess.Options{
+		Command: append([]string{c.Command}, c.Args...), OnStderr: send,
+		Env: bridgekit.ChildEnv(os.Environ(), one.Declaration.Env.Passthrough, nil),
+	})
+	if err != nil {
+		return err
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		buf := make([]byte, installPiece)
+		for {
+			n, err := proc.Stdout.Read(buf)
+			if n > 0 {
+				send(buf[:n])
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					proc.Kill()
+				}
+				return
+			}
+		}
+	})
+	reading.Go(func() { <-proc.Done() }) // standard error has been read
+	finished := make(chan struct{})
+	go func() { // ends with the process
+		reading.Wait()
+		close(finished)
+	}()
+	_ = proc.Stdin.Close() // nobody answers questions here
+	var rest []byte        // the beginning of a rune
+	for {
+		select {
+		case piece := <-pieces:
+			text, tail := wholeRunes(append(rest, piece...))
+			rest = tail
+			if text == "" || out(text) {
+				continue
+			}
+		case <-ctx.Done():
+		case <-finished:
+			exit, _ := proc.Wait(context.WithoutCancel(ctx))
+			if exit.Code != 0 {
+				return fmt.Errorf("the command %s", exit)
+			}
+			return nil
+		}
+		close(over)
+		proc.Stop(context.WithoutCancel(ctx), installGrace)
+		<-finished
+		return context.Cause(ctx)
+	}
+}
+
+// wholeRunes cuts a rune that is not complete off the end of b, and makes the rest text.
+func wholeRunes(b []byte) (text string, tail []byte) {
+	end := len(b)
+	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
+		if i := len(b) - back; utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				end = i
+			}
 			break
 		}
-		if err != nil {
-			return false, err
-		}
 	}
-	exit, err := proc.Wait(ctx)
+	return strings.ToValidUTF8(string(b[:end]), "\uFFFD"), b[end:]
+}
+
+// verify checks what an installation did, as the bridge asked. The error says what is missing.
+func (p *Pool) verify(ctx context.Context, s *slot, v protocol.InstallVerification) error {
+	status, err := p.installation(ctx, s, false)
 	if err != nil {
-		return false, context.Cause(ctx)
+		return fmt.Errorf("the command has ended, but the agent cannot be looked at: %w", err)
 	}
-	if text := strings.TrimSpace(string(proc.Stderr())); text != "" && !yield(threadapi.InstallOutput{Text: text + "\n"}, nil) {
-		return false, nil
+	version := deref(status.CurrentVersion)
+	switch {
+	case !status.Installed:
+		return fmt.Errorf("the command has ended, but %s is not found", status.ExecutableName)
+	case v.Kind == protocol.VerifyVersionChanged && version == v.PreviousVersion:
+		return fmt.Errorf("the command has ended, but %s still has version %s", status.ExecutableName, version)
+	case v.Kind == protocol.VerifyVersionAtLeast && compareVersions(version, v.Version) < 0:
+		return fmt.Errorf("the command has ended, but %s has version %s instead of %s or later", status.ExecutableName, version, v.Version)
 	}
-	if exit.Code != 0 {
-		return false, threadapi.ProviderUnavailable.Errorf("the installation failed: %s", exit)
-	}
-	return true, nil
+	return nil
 }
 
-// installEnv is the server's environment without what is the server's own.
-func installEnv() []string {
-	var env []string
-	for _, line := range os.Environ() {
-		if !strings.HasPrefix(line, protocol.ReservedEnvPrefix) {
-			env = append(env, line)
+// compareVersions compares versions such as 1.2.10 and v1.3.0-rc.1 number by number; what comes before a release is less
+// than the release, and no version less than any.
+func compareVersions(a, b string) int {
+	split := func(v string) (numbers []string, pre string) {
+		v = strings.TrimPrefix(strings.TrimSpace(v), "v")
+		v, _, _ = strings.Cut(v, "+")
+		v, pre, _ = strings.Cut(v, "-")
+		return strings.Split(v, "."), pre
+	}
+	an, ap := split(a)
+	bn, bp := split(b)
+	for i := range max(len(an), len(bn)) {
+		at := func(n []string) int {
+			if i >= len(n) {
+				return 0
+			}
+			number, err := strconv.Atoi(n[i])
+			if err != nil {
+				return -1
+			}
+			return number
+		}
+		if x, y := at(an), at(bn); x != y {
+			return cmp.Compare(x, y)
 		}
 	}
-	return env
+	switch {
+	case ap == bp:
+		return 0
+	case ap == "":
+		return 1
+	case bp == "":
+		return -1
+	}
+	return strings.Compare(ap, bp)
 }
-
-// verified tells whether an installation shows in what the bridge says afterwards.
-func verified(s protocol.InstallationStatus, v *protocol.InstallVerification) bool {
-	version := ""
-	if s.CurrentVersion != nil {
-		version = *s.CurrentVersion
-	}
-	switch v.Kind {
-	case protocol.VerifyVersionChanged:
-		return s.Installed && version != v.PreviousVersion
-	case protocol.VerifyVersionAtLeast:
-		return s.Installed && !olderThan(version, v.Version)
-	}
-	return s.Installed
-}
-
-// olderThan compares versions by their numbers; what is no number compares as text.
-func olderThan(a, b string) bool {
-	as, bs := strings.FieldsFunc(a, separates), strings.FieldsFunc(b, separates)
-	for i := range max(len(as), len(bs)) {
-		x, y := "0", "0"
-		if i < len(as) {
-			x = as[i]
-		}
-		if i < len(bs) {
-			y = bs[i]
-		}
-		n, errX := strconv.Atoi(x)
-		m, errY := strconv.Atoi(y)
-		switch {
-		case errX == nil && errY == nil && n != m:
-			return n < m
-		case (errX != nil || errY != nil) && x != y:
-			return x < y
-		}
-	}
-	return false
-}
-
-func separates(r rune) bool { return r == '.' || r == '-' || r == '+' || r == 'v' }

@@ -48,7 +48,7 @@ func (l *lane) current() *Bridge {
 // failures it comes as late as the backoff says.
 func (l *lane) get(ctx context.Context) (*Bridge, error) {
 	for {
-		one, err := l.pool.provider(l.slot.id)
+		one, err := l.pool.needed(l.slot.id)
 		if err != nil {
 			return nil, err
 		}
