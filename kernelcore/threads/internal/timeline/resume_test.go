@@ -138,9 +138,15 @@ func stored(t *testing.T, s store.Store, after int64) []threadapi.Event {
 
 func allRows(t *testing.T, l *timeline.Log, limit int) []threadapi.Row {
 	t.Helper()
+	return rowsOf(t, l, thread, limit)
+}
+
+// rowsOf returns all rows of a thread, page by page from the end.
+func rowsOf(t *testing.T, l *timeline.Log, id string, limit int) []threadapi.Row {
+	t.Helper()
 	is := is.New(t)
 	all := []threadapi.Row{}
-	in := threadapi.TimelineInput{Thread: thread, Limit: limit}
+	in := threadapi.TimelineInput{Thread: id, Limit: limit}
 	for {
 		out, err := l.Rows(t.Context(), in)
 		is.NoErr(err)

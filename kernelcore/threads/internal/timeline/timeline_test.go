@@ -72,8 +72,13 @@ func open(t *testing.T, s store.Store) (*timeline.Log, *timeline.Writer) {
 
 func read(t *testing.T, l *timeline.Log, after int64) []threadapi.Event {
 	t.Helper()
+	return readThread(t, l, thread, after)
+}
+
+func readThread(t *testing.T, l *timeline.Log, id string, after int64) []threadapi.Event {
+	t.Helper()
 	var all []threadapi.Event
-	for e, err := range l.Read(t.Context(), thread, after, false) {
+	for e, err := range l.Read(t.Context(), id, after, false) {
 		is.New(t).NoErr(err)
 		all = append(all, e)
 	}
