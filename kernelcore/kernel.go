@@ -92,6 +92,9 @@ type Kernel struct {
 	threadsMu sync.RWMutex
 	threads   map[*knownThreads]bool // see KnowThreads
 
+	stopping chan struct{} // see Stopping
+	stopOnce sync.Once
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup // background work: retirement of plugins, checks
@@ -105,7 +108,7 @@ type Kernel struct {
 // error is that of the store, which stays open then, or lists what is wrong with the options.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now(), removing: map[string]bool{},
-		shared: map[string]*shared{}, changed: make(chan struct{}), threads: map[*knownThreads]bool{}}
+		shared: map[string]*shared{}, changed: make(chan struct{}), threads: map[*knownThreads]bool{}, stopping: make(chan struct{})}
 	k.dataDir = sync.OnceValue(k.makeDataDir)
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -194,7 +197,7 @@ func (k *Kernel) OpenStreams() int { return k.engine.OpenStreams() }
 // Drain refuses further calls with ServiceUnavailable and waits until those in flight are done or ctx ends; streams end
 // after their grace. Close afterwards.
 func (k *Kernel) Drain(ctx context.Context) error {
-	k.engine.Drain()
+	k.refuseCalls()
 	var wait sync.WaitGroup
 	for _, p := range k.current.Load().plugins {
 		if p.instance != nil {
@@ -204,6 +207,16 @@ func (k *Kernel) Drain(ctx context.Context) error {
 	wait.Wait()
 	return ctx.Err()
 }
+
+// refuseCalls makes the engine refuse further calls.
+func (k *Kernel) refuseCalls() {
+	k.engine.Drain()
+	k.stopOnce.Do(func() { close(k.stopping) })
+}
+
+// Stopping returns a channel that is closed when Drain or Close begins: what endpoints beside the methods keep open ends
+// then.
+func (k *Kernel) Stopping() <-chan struct{} { return k.stopping }
 
 // Close stops the plugins, then the store. Calls in flight are given CloseTimeout; Drain first to give them longer.
 func (k *Kernel) Close() error {
@@ -215,7 +228,7 @@ func (k *Kernel) Close() error {
 	}
 	k.closed = true
 	k.mu.Unlock()
-	k.engine.Drain()
+	k.refuseCalls()
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
 	defer cancel()
 	var wait sync.WaitGroup

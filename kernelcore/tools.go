@@ -14,6 +14,9 @@ import (
 func (k *Kernel) Tools() []*tool.Spec {
 	var specs []*tool.Spec
 	c := k.current.Load()
+	if c == nil { // a Setup of the first composition asks
+		return nil
+	}
 	for _, s := range c.catalog.Services() {
 		for _, d := range s.Methods {
 			if d.Tool == nil || !c.tree.HasTool(d.Ref()) {
@@ -36,15 +39,22 @@ func (k *Kernel) RunTool(ctx context.Context, threadID string, session kernelcon
 	if threadID == "" { // else it would be an agent that nobody knows
 		return tool.Failure(kernelcontract.InvalidInput.Errorf("the tool %q was called without a thread: name the one whose session calls", name))
 	}
+	session.ThreadID = threadID
+	return k.runTool(ctx, engine.Identity{
+		Principal: kernelcontract.Principal{Actor: string(kernelcontract.Agent) + ":" + threadID, Via: kernelcontract.ViaTool},
+		Client:    kernelcontract.HeadlessClient(), Context: session,
+	}, name, input)
+}
+
+// runTool calls a tool by name as id.
+func (k *Kernel) runTool(ctx context.Context, id engine.Identity, name string, input json.RawMessage) tool.Result {
 	c := k.current.Load()
+	if c == nil {
+		return tool.Failure(kernelcontract.ServiceUnavailable.Errorf("the server is starting"))
+	}
 	for _, s := range c.catalog.Services() {
 		for _, d := range s.Methods {
 			if d.Tool != nil && d.Tool.Name == name && c.tree.HasTool(d.Ref()) {
-				session.ThreadID = threadID
-				id := engine.Identity{
-					Principal: kernelcontract.Principal{Actor: string(kernelcontract.Agent) + ":" + threadID, Via: kernelcontract.ViaTool},
-					Client:    kernelcontract.HeadlessClient(), Context: session,
-				}
 				return tool.Run(ctx, k.engine.Caller(func(context.Context) engine.Identity { return id }), d, input)
 			}
 		}

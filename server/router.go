@@ -9,9 +9,10 @@ import (
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore"
+	"github.com/bb-kernel/bb/kernelcore/mcp"
 )
 
-// newRouter mounts the server's own pages beside the kernel, which answers everything else. Paths are matched as they
+// newRouter mounts the server's own pages and the endpoint for tools beside the kernel, which answers everything else. Paths are matched as they
 // were sent: neither cleaned nor decoded, so that no two of them mean the same route.
 func newRouter(k *kernelcore.Kernel, m *metrics, draining *atomic.Bool) http.Handler {
 	r := mux.NewRouter().SkipClean(true).UseEncodedPath()
@@ -20,6 +21,7 @@ func newRouter(k *kernelcore.Kernel, m *metrics, draining *atomic.Bool) http.Han
 	}
 	page("/healthz", kernelcontract.AuthNone, health(draining))
 	page("/metrics", kernelcontract.AuthOperator, m.handler())
+	r.Handle("/mcp", k.Guard(kernelcontract.Access{}, true, mcp.Handler(k)))
 	r.NotFoundHandler = k.Handler()
 	r.MethodNotAllowedHandler = k.Handler()
 	return r

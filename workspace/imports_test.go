@@ -154,6 +154,7 @@ var linkRules = []linkRule{
 	{"a small embedder links no engine", isPackage("examples/embed"),
 		[]string{"modernc.org", "github.com/tetratelabs/wazero", "github.com/modelcontextprotocol"}, "what a program does not use it must not link"},
 	{"the kernel root links no database", isPackage("kernelcore"), databases, "the SQLite store is opt-in"},
+	{"the kernel root links no MCP library", isPackage("kernelcore"), []string{"github.com/modelcontextprotocol"}, "kernelcore/mcp is opt-in"},
 	{"bb does not link the validator", isPackage("cli/cmd/bb"), []string{golist.Prefix + "kernelcontract/validate"}, "the server validates, and bb must start fast"},
 	{"bb links no engine", isPackage("cli/cmd/bb"),
 		[]string{"modernc.org", "github.com/tetratelabs/wazero", "github.com/modelcontextprotocol", "github.com/gorilla/mux", "github.com/prometheus"}, "bb is a thin client"},

@@ -19,6 +19,8 @@ type Identity struct {
 	Principal kernelcontract.Principal
 	Client    kernelcontract.ClientInfo
 	Context   kernelcontract.Context
+	Remote    bool // the caller does not meet the rules of local methods
+	ReadOnly  bool // the caller's credential admits only queries and streams
 }
 
 type caller struct {
@@ -36,7 +38,8 @@ func (c *caller) request(ctx context.Context, ref string, in any) (*Request, *ke
 		return nil, kernelcontract.InvalidInput.Errorf("the input of %s does not encode: %s", ref, err)
 	}
 	id := c.identify(ctx)
-	return &Request{Method: m, Input: raw, Principal: id.Principal, Client: id.Client, Context: id.Context, Local: true}, nil
+	return &Request{Method: m, Input: raw, Principal: id.Principal, Client: id.Client, Context: id.Context,
+		Local: !id.Remote, ReadOnly: id.ReadOnly}, nil
 }
 
 func encodeInput(m *Method, in any) ([]byte, error) {

@@ -312,9 +312,27 @@ func (h *Handler) Guard(access kernelcontract.Access, headers bool, next http.Ha
 		case !access.AdmitsActor(p.Kind()):
 			x.refuse(kernelcontract.Forbidden.Errorf("%s does not admit the actor %s", r.URL.Path, p.Actor))
 		default:
+			guest := &Guest{ReadOnly: x.req.ReadOnly, Local: x.req.Local, Revoked: x.revoked}
+			x.r = r.WithContext(context.WithValue(r.Context(), guestKey{}, guest))
 			x.pass(next)
 		}
 	})
+}
+
+// Guest is what Guard knows of a caller beside what CallFrom says.
+type Guest struct {
+	ReadOnly bool            // its scope admits only queries and streams
+	Local    bool            // it meets the rules of local methods
+	Revoked  <-chan struct{} // see Found
+}
+
+// guestKey is the context key of the Guest.
+type guestKey struct{}
+
+// GuestFrom returns the guest of a request that Guard let in, nil for others.
+func GuestFrom(ctx context.Context) *Guest {
+	g, _ := ctx.Value(guestKey{}).(*Guest)
+	return g
 }
 
 // shown bounds how much of a foreign value a message repeats, in bytes.
