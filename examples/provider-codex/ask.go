@@ -152,7 +152,7 @@ func (t *turn) approval(method string, p schema.ApprovalParams) question {
 		if p.Command != nil {
 			subject.Command = *p.Command
 		}
-		subject.Command = valid(subject.Command)
+		subject.Command = shown(subject.Command)
 		q.Subject = subject
 	}
 	return question{item: p.ItemID, refused: schema.Decision{Decision: schema.Cancel}, ask: func(ctx context.Context) (any, error) {

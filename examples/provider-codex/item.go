@@ -188,7 +188,7 @@ func (i *item) payload(s *Session) protocol.Item {
 	case schema.Reasoning:
 		return &protocol.Reasoning{Text: i.final(0, strings.Join(texts(it.Content), "\n\n")), Summary: i.final(1, strings.Join(it.Summary, "\n\n"))}
 	case schema.CommandItem:
-		c := &protocol.Command{Command: valid(it.Command), Cwd: optional(it.Cwd), Intent: protocol.IntentTerminal, Actions: actions(it.Actions), ExitCode: it.ExitCode, DurationMs: natural(it.DurationMs), Approval: i.approval}
+		c := &protocol.Command{Command: shown(it.Command), Cwd: optional(it.Cwd), Intent: protocol.IntentTerminal, Actions: actions(it.Actions), ExitCode: it.ExitCode, DurationMs: natural(it.DurationMs), Approval: i.approval}
 		if it.Output != nil { // it is the truth: the first output may have been in no delta
 			c.Output = protocol.Ptr(tail(*it.Output, maxOutput))
 		} else if i.output.Len() > 0 {
@@ -386,7 +386,7 @@ func (i *item) show(done bool) protocol.Presentation {
 		return verb("brain", "Thinking", "Thought")
 	case schema.CommandItem:
 		p := verb("terminal", "Running", "Ran")
-		p.Title = cut(it.Command, maxShown)
+		p.Title = cut(shown(it.Command), maxShown)
 		return p
 	case schema.FileItem:
 		p := verb("pencil", "Editing files", "Edited files")

@@ -22,7 +22,7 @@ import (
 // Variables that make this test binary a bridge, with the options in the value, or an app-server that plays the scene of the value.
 const (
 	bridgeVariable = "CODEX_TEST_BRIDGE"
-	serverVariable  = "CODEX_TEST_SERVER"
+	serverVariable = "CODEX_TEST_SERVER"
 )
 
 func TestMain(m *testing.M) {
@@ -266,6 +266,28 @@ func items[I protocol.Item](c *core, thread string) (found []I, how []protocol.S
 		}
 	}
 	return found, how
+}
+
+// streamed joins the output of all commands as it came.
+func (c *core) streamed(thread string) (all string) {
+	for _, d := range find[*protocol.ItemOutput](c, thread) {
+		all += d.Text
+	}
+	return all
+}
+
+// eventually waits for something that sends no event.
+func (c *core) eventually(what string, condition func() bool) {
+	c.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-c.ctx.Done():
+			c.t.Fatalf("%s did not come", what)
+		}
+	}
 }
 
 // said joins the texts of all messages.

@@ -313,6 +313,9 @@ func (s *Session) quota(l *schema.Limits) {
 		s.limits.Secondary = l.Secondary
 	}
 	s.limits.Reached = l.Reached
+	if s.limits.Primary == nil && s.limits.Secondary == nil && s.limits.Reached == nil {
+		return // a key without a quota
+	}
 	s.send(&protocol.RateLimits{RateLimits: limitState(s.limits)})
 }
 

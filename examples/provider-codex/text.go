@@ -49,6 +49,45 @@ func pieces(text string, limit int) (parts []string) {
 	return append(parts, text)
 }
 
+// wrapped is a command that Codex gives to a shell as one word.
+var wrapped = regexp.MustCompile(`(?s)^(?:\S*/)?(?:ba|da|k|z)?sh -l?c (.+)$`)
+
+// shown is a command without the shell that it is given to. A word that is quoted in a way that is not understood is left.
+func shown(command string) string {
+	command = valid(command)
+	match := wrapped.FindStringSubmatch(command)
+	if match == nil {
+		return command
+	}
+	var b strings.Builder
+	quote := rune(0)
+	escaped := false
+	for _, r := range match[1] {
+		switch {
+		case escaped:
+			if quote == '"' && !strings.ContainsRune("\"\\$`", r) {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+			escaped = false
+		case quote != '\'' && r == '\\':
+			escaped = true
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		case quote == 0 && strings.ContainsRune(" \t\n;&|<>()$`*?[#~", r):
+			return command // more than one word
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if quote != 0 || escaped {
+		return command
+	}
+	return b.String()
+}
+
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // part makes an id of Codex a part of an item key.
