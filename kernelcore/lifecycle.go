@@ -40,7 +40,7 @@ func (k *Kernel) Disable(ctx context.Context, id string) error {
 	})
 }
 
-// Remove takes a plugin out of the catalog and deletes its data and settings. A plugin that is compiled into the program
+// Remove takes a plugin out of the catalog and deletes its data, settings and files. A plugin that is compiled into the program
 // stays listed as removed; Enable brings it back, empty. Until its calls in flight are done it cannot be enabled.
 func (k *Kernel) Remove(ctx context.Context, id string) error {
 	var stopped <-chan struct{}
@@ -71,7 +71,7 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 			return context.Cause(ctx)
 		}
 	}
-	return k.store.Update(ctx, func(tx store.Tx) error {
+	err = k.store.Update(ctx, func(tx store.Tx) error {
 		for _, bucket := range []string{kvBucket(id), settings.ConfigBucket(id)} {
 			for e, err := range tx.Range(bucket, store.Range{}) {
 				if err != nil {
@@ -84,6 +84,10 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return k.removePluginDir(id)
 }
 
 // Reload gives plugins a new life: their Setup runs again and one swap puts them into the catalog. id "" means every

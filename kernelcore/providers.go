@@ -104,6 +104,19 @@ func (k *Kernel) URL() string { return k.o.URL }
 // first asked for and removed by Close.
 func (k *Kernel) DataDir() string { return k.dataDir() }
 
+// PluginDir returns the directory of a plugin's programs, such as its bridges. It need not exist. Remove deletes it.
+func (k *Kernel) PluginDir(pluginID string) string {
+	return filepath.Join(k.DataDir(), "plugins-data", pluginID)
+}
+
+// removePluginDir deletes what the programs of a plugin have kept.
+func (k *Kernel) removePluginDir(pluginID string) error {
+	if k.o.DataDir == "" && k.temporary.Load() == nil {
+		return nil // nobody has kept anything
+	}
+	return os.RemoveAll(k.PluginDir(pluginID))
+}
+
 // makeDataDir makes the directory of a kernel that was given none. It is called once.
 func (k *Kernel) makeDataDir() string {
 	if k.o.DataDir != "" {

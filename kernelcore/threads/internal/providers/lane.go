@@ -146,7 +146,7 @@ func (l *lane) launch(one kernelcore.Provider) (*Bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := p.pluginData(one.PluginID)
+	data := p.kernel.PluginDir(one.PluginID)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("the plugin's directory cannot be made: %w", err)
 	}

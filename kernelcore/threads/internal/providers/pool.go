@@ -245,9 +245,5 @@ func (p *Pool) askForRestart(b *Bridge, why string) {
 	p.o.Sink.Recovery(b, protocol.RecoveryParams{Hint: protocol.RecoverRestartProcess, Message: why})
 }
 
-// Directories of bridges below the kernel's data directory.
+// scratchRoot is where the temporary directories of bridges are.
 func (p *Pool) scratchRoot() string { return filepath.Join(p.kernel.DataDir(), "plugins-temp") }
-
-func (p *Pool) pluginData(pluginID string) string {
-	return filepath.Join(p.kernel.DataDir(), "plugins-data", pluginID)
-}
