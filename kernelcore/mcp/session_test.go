@@ -71,4 +71,8 @@ func TestRevokedStreamEnds(t *testing.T) {
 	end()
 	_, err = io.ReadAll(res.Body) // comes back
 	is.NoErr(err)
+	again, endAgain := s.BeginSession("thr_1", kernelcontract.Context{})
+	defer endAgain()
+	res = s.post(t, ping, "Mcp-Session-Id", id, "Authorization", "Bearer "+again)
+	is.Equal(res.StatusCode, http.StatusNotFound) // the session went with its credential
 }
