@@ -1,8 +1,13 @@
 package codex_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +27,8 @@ import (
 func realCodex(t *testing.T, cwd string) (codex.Options, *fakemodel.Server) {
 	command := agents.Codex(t)
 	model := fakemodel.New(fakemodel.Options{APIKey: "secret", Choose: choose})
+	quiet := httptest.NewServer(quietly(model)) // the model is a handler, and ends with it
+	t.Cleanup(func() { model.Close(); quiet.Close() })
 	home := t.TempDir()
 	config := fmt.Sprintf(`model = "fake"
 model_provider = "fake"
@@ -30,6 +37,7 @@ model_context_window = 100000
 [features]
 plugins = false
 request_permissions_tool = true
+default_mode_request_user_input = true
 [tools.update_plan]
 enabled = true
 [analytics]
@@ -43,11 +51,34 @@ request_max_retries = 0
 stream_max_retries = 0
 [projects.%q]
 trust_level = "trusted"
-`, model.Start(t)+"/v1", cwd)
+`, quiet.URL+"/v1", cwd)
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return codex.Options{Command: command, Home: home, Env: map[string]string{"HOME": home, "FAKE_KEY": "secret"}}, model
+}
+
+// quietly answers NOTHING with nothing.
+func quietly(model http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var request struct {
+			Input []struct {
+				Content json.RawMessage `json:"content"`
+			} `json:"input"`
+		}
+		if json.Unmarshal(body, &request) == nil && len(request.Input) > 0 && strings.Contains(string(request.Input[len(request.Input)-1].Content), `"NOTHING"`) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, `event: response.created`+"\n"+`data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_nothing","output":[]}}`+"\n\n")
+			fmt.Fprint(w, `event: response.completed`+"\n"+`data: {"type":"response.completed","sequence_number":1,"response":{"id":"resp_nothing","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":0,"total_tokens":1}}}`+"\n\n")
+			return
+		}
+		model.ServeHTTP(w, r)
+	})
 }
 
 // choose has AGENT call the tool that its first word names, with what follows as arguments.
@@ -141,7 +172,8 @@ func TestCodexAsksForPatches(t *testing.T) {
 	q := c.questions[0].(*protocol.Approval)
 	is.Equal(q.Subject.(*protocol.FileChangeSubject).ItemKey, find[*protocol.ItemClose](c, "t")[0].Key)
 	diffs := find[*protocol.TurnDiff](c, "t")
-	is.True(len(diffs) > 0 && strings.Contains(diffs[0].Diff, "+++ b/b.txt"))
+	is.True(len(diffs) > 0)
+	is.True(strings.Contains(diffs[0].Diff, "+hey"))
 
 	c.answer = decide(protocol.Deny)
 	is.Equal(c.say(ref, "EDIT c.txt ho"), protocol.Completed)
@@ -159,18 +191,22 @@ func TestCodexIsInterruptedWithItsShells(t *testing.T) {
 	o, model := realCodex(t, cwd)
 	c := start(t, o, cwd)
 	ref := c.open("t")
-	nap := fmt.Sprintf("60.%09d", time.Now().Nanosecond()) // no other process sleeps as long
-	turn, err := c.send(ref, "RUN echo started; sleep "+nap+"; echo finished")
-	is.NoErr(err)
-	c.eventually("the shell", func() bool { return sleeping(t, nap) })
-	c.stop(ref, protocol.Interrupt)
-	is.Equal(c.settled(ref, turn), protocol.Interrupted) // before the result of the stop
-	is.True(!sleeping(t, nap))
-	commands, _ := items[*protocol.Command](c, "t")
-	is.Equal(len(commands), 1)
+	interrupt := func(command string, running func(nap string) bool) {
+		nap := fmt.Sprintf("60.%09d", time.Now().Nanosecond()) // no other process sleeps as long
+		turn, err := c.send(ref, "RUN "+command+"sleep "+nap+"; echo finished")
+		is.NoErr(err)
+		c.eventually("the shell", func() bool { return running(nap) })
+		c.stop(ref, protocol.Interrupt)
+		is.Equal(c.settled(ref, turn), protocol.Interrupted) // before the result of the stop
+		is.True(!sleeping(t, nap))
+	}
+	interrupt("", func(nap string) bool { return sleeping(t, nap) }) // as soon as it runs
+	interrupt("echo one; sleep 0.5; echo two; ", func(nap string) bool { return strings.Contains(c.streamed("t"), "two") && sleeping(t, nap) })
+	_, how := items[*protocol.Command](c, "t")
+	is.Equal(how, []protocol.Status{protocol.Interrupted, protocol.Interrupted})
 	before := len(c.deltas["t"])
 
-	turn, err = c.send(ref, "HANG hold on")
+	turn, err := c.send(ref, "HANG hold on")
 	is.NoErr(err)
 	c.await("the text", func() bool { return slices.ContainsFunc(c.deltas["t"], isText) })
 	is.NoErr(model.WaitHanging(c.ctx, 1))
@@ -184,7 +220,7 @@ func TestCodexIsInterruptedWithItsShells(t *testing.T) {
 	c.answer = nil
 	turn, err = c.send(ref, "RUN touch asked")
 	is.NoErr(err)
-	c.await("the question", func() bool { return len(c.questions) == 2 })
+	c.await("the question", func() bool { return len(c.questions) == 3 })
 	c.stop(ref, protocol.Interrupt)
 	is.Equal(c.settled(ref, turn), protocol.Interrupted)
 	_, err = os.Stat(filepath.Join(cwd, "asked"))
@@ -299,7 +335,6 @@ func TestCodexFails(t *testing.T) {
 	}{
 		{"FAIL 429", protocol.ErrorRateLimit, 429},
 		{"FAIL 401", protocol.ErrorUnauthorized, 401},
-		
 	} {
 		is := is.New(t)
 		is.Equal(c.say(ref, test.prompt), protocol.Failed)
@@ -309,6 +344,6 @@ func TestCodexFails(t *testing.T) {
 		is.True(e.SettlesTurn)
 	}
 	is := is.New(t)
-	is.True(slices.Contains(c.notes, "provider/recovery reauthenticate"))
+	c.await("the hint", func() bool { return slices.Contains(c.notes, "provider/recovery reauthenticate") })
 	is.Equal(c.say(ref, "SAY better"), protocol.Completed)
 }

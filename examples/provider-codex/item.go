@@ -68,7 +68,11 @@ func (t *turn) item(raw json.RawMessage, done bool) {
 	}
 	switch {
 	case done:
-		t.close(it.ID, i, i.status())
+		status := i.status()
+		if status == protocol.Failed && t.stopping {
+			status = protocol.Interrupted
+		}
+		t.close(it.ID, i, status)
 	case fresh:
 		t.items[it.ID] = i
 		t.s.send(&protocol.ItemOpen{Scope: t.scope(), Key: i.key, Item: payload, Presentation: i.show(false)})

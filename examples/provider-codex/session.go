@@ -294,7 +294,7 @@ func (s *Session) ofTurn(n wire.Notification, p schema.Note) {
 func known(method string) bool {
 	switch method {
 	case "thread/started", "thread/status/changed", "thread/archived", "thread/unarchived", "thread/closed", "thread/deleted",
-		"thread/settings/updated", "thread/goal/updated", "thread/goal/cleared", "thread/compacted", "thread/environment/connected",
+		"thread/settings/updated", "thread/readState/changed", "thread/goal/updated", "thread/goal/cleared", "thread/compacted", "thread/environment/connected",
 		"remoteControl/status/changed", "skills/changed", "account/updated", "app/list/updated", "item/reasoning/summaryPartAdded":
 		return true
 	}

@@ -19,7 +19,9 @@ const (
 	stopPatience = 5 * time.Second
 	// itemPatience is how long the items of such a turn have to close behind its end: Codex ends the turn first and its
 	// shells afterwards.
-	itemPatience = 2 * time.Second
+	itemPatience = time.Second
+	// cleanEvery is how often Codex is asked to end shells until they have ended.
+	cleanEvery = 200 * time.Millisecond
 )
 
 // turn is a turn that is open, or one that begins.
@@ -270,14 +272,22 @@ func (t *turn) interrupt(ctx context.Context, a *server) bool {
 	if err != nil && !errors.As(err, &answer) { // an answer says that the turn has just ended
 		return false
 	}
-	if err := a.call(ctx, schema.CleanTerminals, threadRef(t.s.id), nil); err != nil {
-		return false
-	}
-	select {
-	case <-t.over:
-		return true
-	case <-time.After(itemPatience):
-	case <-ctx.Done():
+	end := time.NewTimer(itemPatience)
+	defer end.Stop()
+	for {
+		// A shell that has just been started is not among the terminals yet: Codex is asked until its item has closed.
+		if err := a.call(ctx, schema.CleanTerminals, threadRef(t.s.id), nil); err != nil {
+			return false
+		}
+		select {
+		case <-t.over:
+			return true
+		case <-time.After(cleanEvery):
+			continue
+		case <-end.C:
+		case <-ctx.Done():
+		}
+		break
 	}
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
