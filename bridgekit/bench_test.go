@@ -48,7 +48,7 @@ func benchThread(b *testing.B) *bridgekit.Thread {
 	drained := make(chan struct{})
 	go func() { io.Copy(io.Discard, lines); close(drained) }()
 	b.Cleanup(func() { write.Close(); <-done; <-drained; out.Close() })
-	if err := t.Send(&protocol.TurnOpen{}, open("m1")); err != nil {
+	if err := t.Send(&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}, open("m1")); err != nil {
 		b.Fatal(err)
 	}
 	return t

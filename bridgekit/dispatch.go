@@ -19,9 +19,10 @@ type job struct {
 	params      any // a pointer to the method's type
 	declaration *protocol.ProviderDeclaration
 	handle      handler
-	ahead       []*job // of an interruption: the turn/start requests that it overtook
-	refused     bool   // of a release: it overtook a turn/start
-	late        bool   // it came behind shutdown
+	ahead       []*job        // of an interruption: the turn/start requests that it overtook
+	refused     bool          // of a release: it overtook a turn/start
+	done        chan struct{} // closed when what it runs in its lane has ended
+	late        bool          // it came behind shutdown
 	answered    atomic.Bool
 }
 

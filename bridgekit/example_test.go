@@ -21,7 +21,7 @@ func (p *parrot) turn(_ context.Context, in protocol.TurnStartParams) error {
 	key := protocol.ItemKey{ProviderItemID: "m-" + in.ClientRequestID}
 	return p.thread.Send(
 		&protocol.InputAccepted{ClientRequestID: in.ClientRequestID},
-		&protocol.TurnOpen{},
+		&protocol.TurnOpen{TurnKey: protocol.Ptr("turn-" + in.ClientRequestID)},
 		&protocol.ItemClose{Key: key, Status: protocol.Completed, Item: &protocol.Message{Text: in.Text()},
 			Presentation: protocol.Presentation{Label: "Said", Icon: "message"}},
 		&protocol.TurnBoundary{Status: protocol.Completed})
@@ -66,7 +66,7 @@ func Example() {
 	// {"jsonrpc":"2.0","id":"initialize","result":{"protocol":3,"capabilities":{"sessionRestore":true,"threadArchive":true,"threadRename":true,"threadGoal":true,"fork":"checkpoint","approvalEnforcedBy":"runtime","steer":"native"}}}
 	// {"jsonrpc":"2.0","method":"thread/identity","params":{"threadId":"t1","providerThreadId":"parrot-t1","sessionRestorable":false}}
 	// {"jsonrpc":"2.0","id":"thread/start","result":{"providerThreadId":"parrot-t1","sessionRestorable":false}}
-	// {"jsonrpc":"2.0","method":"thread/delta","params":{"threadId":"t1","deltas":[{"kind":"input.accepted","clientRequestId":"r1"},{"kind":"turn.open","turnKey":null,"parentRef":null},{"kind":"item.close","scope":"turn","turnKey":null,"key":{"providerItemId":"m-r1","channel":null,"parentRef":null},"status":"completed","item":{"kind":"message","text":"hi"},"presentation":{"label":"Said","icon":"message"}},{"kind":"turn.boundary","turnKey":null,"status":"completed","error":null,"checkpointId":null}]}}
+	// {"jsonrpc":"2.0","method":"thread/delta","params":{"threadId":"t1","deltas":[{"kind":"input.accepted","clientRequestId":"r1"},{"kind":"turn.open","turnKey":"turn-r1","parentRef":null},{"kind":"item.close","scope":"turn","turnKey":null,"key":{"providerItemId":"m-r1","channel":null,"parentRef":null},"status":"completed","item":{"kind":"message","text":"hi"},"presentation":{"label":"Said","icon":"message"}},{"kind":"turn.boundary","turnKey":null,"status":"completed","error":null,"checkpointId":null}]}}
 	// {"jsonrpc":"2.0","id":"turn/start","result":{}}
 	// {"jsonrpc":"2.0","id":"shutdown","result":{}}
 }

@@ -37,7 +37,7 @@ func asks(t testing.TB, ask func(ctx context.Context, th *bridgekit.Thread) (any
 				got <- answered{v, err}
 				return err
 			})
-			return a.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{})
+			return a.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")})
 		}
 	}))
 	c.begin("t1")

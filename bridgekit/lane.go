@@ -7,15 +7,16 @@ import (
 )
 
 // lane is the ordered queue of one thread. Its functions start in wire order, one at a time; turn/steer and thread/stop
-// overtake what waits for turn/start. Everything here is guarded by the connection's mutex.
+// overtake what waits for turn/start, and thread/stop what waits for any function that only hangs. Everything here is guarded by the connection's mutex.
 type lane struct {
 	c           *conn
 	id          string
 	declaration *protocol.ProviderDeclaration // of the session that is there or is being made
 	thread      *Thread                       // the session, also while it is being made; nil without one
 	queue       []*job
-	busy        bool // a function other than TurnStart runs
+	running     *job // the request whose function runs, unless it is starting or stopping
 	starting    *job // the turn/start whose function runs
+	stopping    *job // the thread/stop that is carried out
 }
 
 // enqueue puts a request into the queue of its thread, on the reader's goroutine.
@@ -46,15 +47,20 @@ func (c *conn) enqueue(id string, j *job) error {
 
 // next starts what may start. The caller holds the mutex.
 func (l *lane) next() {
-	if l.busy || l.c.state == ending {
+	if l.stopping != nil || l.c.state == ending {
 		return
 	}
 	i := 0
-	if l.starting != nil {
+	switch {
+	case l.running != nil && !yields(l.running.method):
+		return
+	case l.running != nil:
+		i = slices.IndexFunc(l.queue, func(j *job) bool { return j.method == protocol.MethodThreadStop })
+	case l.starting != nil:
 		i = slices.IndexFunc(l.queue, func(j *job) bool { return overtakes(j.method) })
 	}
 	if i < 0 || i >= len(l.queue) {
-		if l.thread == nil && l.starting == nil {
+		if l.thread == nil && l.starting == nil && l.running == nil {
 			delete(l.c.lanes, l.id)
 		}
 		return
@@ -67,9 +73,12 @@ func (l *lane) next() {
 		} else {
 			j.ahead = l.takeStarts(i)
 		}
+		l.stopping = j
+	} else {
+		l.running, j.done = j, make(chan struct{})
 	}
-	l.busy = true
 	l.c.running.Go(func() { l.run(j) })
+	l.next() // a stop may be waiting behind it
 }
 
 // takeStarts takes the turn/start requests out of the first n of the queue.
@@ -93,11 +102,26 @@ func overtakes(method string) bool {
 	return method == protocol.MethodTurnSteer || method == protocol.MethodThreadStop
 }
 
-// free lets the next function start.
-func (l *lane) free() {
+// yields tells whether thread/stop overtakes the method's function: all but those that begin or end what a stop is about.
+func yields(method string) bool {
+	switch method {
+	case protocol.MethodThreadStart, protocol.MethodThreadResume, protocol.MethodThreadFork, protocol.MethodThreadDiscard,
+		protocol.MethodTurnStart:
+		return false
+	}
+	return true
+}
+
+// free lets the next function start, behind that of j.
+func (l *lane) free(j *job) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	l.busy = false
+	if l.stopping == j {
+		l.stopping = nil
+	} else {
+		l.running = nil
+		close(j.done)
+	}
 	l.next()
 }
 
@@ -127,7 +151,7 @@ func (l *lane) run(j *job) {
 			l.call(j)
 		}
 	}
-	l.free()
+	l.free(j)
 }
 
 // open makes a session.
@@ -181,12 +205,12 @@ func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
 	t := l.session()
 	if t == nil {
 		j.answer(nil, noSession(l.id))
-		l.free()
+		l.free(j)
 		return
 	}
 	turn := t.newTurn()
-	abandoned := t.expect(p.ClientRequestID, j)
-	release := t.work(turn)
+	t.expect(p.ClientRequestID, j)
+	release, abandoned := t.work(turn)
 	l.c.mu.Lock()
 	doomed := l.discarding() // one that comes from here on finds the work and interrupts it
 	l.c.mu.Unlock()
@@ -194,7 +218,7 @@ func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
 		t.forget(p.ClientRequestID, j)
 		release()
 		j.answer(nil, errDiscarded())
-		l.free()
+		l.free(j)
 		return
 	}
 	begun := make(chan struct{})
@@ -210,9 +234,9 @@ func (l *lane) startTurn(j *job, p *protocol.TurnStartParams) {
 		done = true
 	}
 	l.c.mu.Lock()
-	l.busy, l.starting = false, j
-	l.next()
+	l.starting = j
 	l.c.mu.Unlock()
+	l.free(j)
 	if !done {
 		select {
 		case o = <-ended:
@@ -247,14 +271,41 @@ func noSession(id string) error {
 
 // steer runs TurnSteer for an open turn.
 func (l *lane) steer(j *job, p *protocol.TurnSteerParams) {
+	notOpen := protocol.NoActiveTurn.Errorf("the turn %q is not open", clip(p.TurnID))
 	t := l.session()
-	if t == nil || !t.isOpen(p.TurnID) {
-		j.answer(nil, protocol.NoActiveTurn.Errorf("the turn %q is not open", clip(p.TurnID)))
+	if t == nil {
+		j.answer(nil, notOpen)
 		return
 	}
-	ctx := t.currentTurn().ctx
-	o := <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(ctx, t, j.params) })
-	j.finish(ctx, o)
+	turn := t.currentTurn()
+	if turn == nil {
+		j.answer(nil, notOpen)
+		return
+	}
+	release, abandoned := t.work(turn)
+	defer release()
+	if !t.isOpen(p.TurnID) || l.interrupting() { // an interruption that comes from here on finds the work
+		j.answer(nil, notOpen)
+		return
+	}
+	var o outcome
+	select {
+	case o = <-l.c.contain(j.method, l.id, func() (any, error) { return j.handle(turn.ctx, t, j.params) }):
+	case <-abandoned:
+		o.err = ErrInterrupted
+	}
+	j.finish(turn.ctx, o)
+}
+
+// interrupting tells whether an interruption is carried out.
+func (l *lane) interrupting() bool {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if l.stopping == nil {
+		return false
+	}
+	p, ok := l.stopping.params.(*protocol.ThreadStopParams)
+	return ok && p.Intent == protocol.Interrupt
 }
 
 // withoutSession tells which methods that need no live session.

@@ -201,13 +201,13 @@ func TestTurnStart(t *testing.T) {
 		settles string           // what settles the turn; "": nothing
 	}{
 		"before-acceptance": {nil, protocol.BridgeError, ""},
-		"open-without-acceptance": {[]protocol.Delta{&protocol.TurnOpen{}}, protocol.BridgeError,
+		"open-without-acceptance": {[]protocol.Delta{&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}}, protocol.BridgeError,
 			`"kind":"provider.error"`},
 		"after-acceptance": {[]protocol.Delta{&protocol.InputAccepted{ClientRequestID: "a"}}, 0,
 			`"kind":"turn.boundary","turnKey":null,"status":"failed","error":{"message":"the agent broke"}`},
-		"after-open": {[]protocol.Delta{&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k")}}, 0,
+		"after-open": {[]protocol.Delta{&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}}, 0,
 			`"message":"the agent broke"`},
-		"after-settlement": {[]protocol.Delta{&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{},
+		"after-settlement": {[]protocol.Delta{&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")},
 			&protocol.TurnBoundary{Status: protocol.Completed}}, 0, ""},
 		"others-acceptance": {[]protocol.Delta{&protocol.InputAccepted{ClientRequestID: "other"}}, protocol.BridgeError, ""},
 	} {
@@ -252,7 +252,7 @@ func TestTurnStart(t *testing.T) {
 	t.Run("go-error-fails-the-turn", func(t *testing.T) {
 		c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
 			b.TurnStart = func(a *agent, ctx context.Context, p protocol.TurnStartParams) error {
-				if err := a.t.Send(&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{}); err != nil {
+				if err := a.t.Send(&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}); err != nil {
 					return err
 				}
 				a.t.Go(func(context.Context) error { return after })
@@ -297,7 +297,7 @@ func TestStop(t *testing.T) {
 					log.add("work ended")
 					return ctx.Err()
 				})
-				return a.t.Send(&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{})
+				return a.t.Send(&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")})
 			}
 			b.ThreadStop = func(a *agent, ctx context.Context, p protocol.ThreadStopParams) error {
 				log.add("stop")
@@ -407,6 +407,85 @@ func TestStop(t *testing.T) {
 			is.Equal(m.Error.Code, int(protocol.BridgeError))
 			c.await("the settlement", func(m *message) bool { return strings.Contains(m.line, `"status":"interrupted"`) })
 		})
+	})
+	t.Run("goes-past-a-steer-that-hangs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			is := is.New(t)
+			begun := make(chan struct{})
+			never := make(chan struct{})
+			defer close(never)
+			c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
+				b.TurnStart = (*agent).openAndBlock
+				b.TurnSteer = func(_ *agent, ctx context.Context, p protocol.TurnSteerParams) error {
+					begun <- struct{}{}
+					if p.ClientRequestID == "deaf" {
+						<-never
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				b.ThreadStop = settle
+			}))
+			c.begin("t1")
+			for _, steer := range []string{"listens", "deaf"} {
+				c.must(protocol.MethodTurnStart, turnParams("t1", "a"))
+				steered := c.request(protocol.MethodTurnSteer, steerParams("t1", steer, "k-a"))
+				<-begun
+				behind := c.request(protocol.MethodTurnSteer, steerParams("t1", "behind", "k-a"))
+				begin := time.Now()
+				c.must(protocol.MethodThreadStop, stopParams("t1", protocol.Interrupt))
+				is.True(time.Since(begin) < bridgekit.StopGrace)
+				is.Equal(c.response(steered).Error.Code, int(protocol.InteractionInterrupted))
+				is.Equal(c.response(behind).Error.Code, int(protocol.NoActiveTurn))
+			}
+		})
+	})
+	t.Run("goes-past-a-function-that-hangs", func(t *testing.T) {
+		for _, intent := range []protocol.StopIntent{protocol.Interrupt, protocol.Release} {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				hang := make(chan struct{})
+				c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
+					b.ThreadGoalSet = func(*agent, context.Context, protocol.ThreadGoalParams) error { <-hang; return nil }
+				}))
+				c.begin("t1")
+				goal := c.request(protocol.MethodThreadGoalSet, protocol.ThreadGoalParams{ThreadRef: ref("t1"), Goal: "g"})
+				turn := c.request(protocol.MethodTurnStart, turnParams("t1", "a"))
+				begin := time.Now()
+				if intent == protocol.Interrupt {
+					c.must(protocol.MethodThreadStop, stopParams("t1", intent))
+					is.Equal(time.Since(begin), time.Duration(0))
+					is.Equal(c.response(turn).Error.Code, int(protocol.InteractionInterrupted))
+				} else {
+					is.Equal(c.call(protocol.MethodThreadStop, stopParams("t1", intent)).Error.Code, int(protocol.BridgeError)) // a turn waits
+				}
+				close(hang)
+				is.Equal(string(c.response(goal).Result), `{}`)
+			})
+		}
+	})
+	t.Run("release-lets-what-began-return", func(t *testing.T) {
+		for name, takes := range map[string]time.Duration{"soon": time.Second, "too late": time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
+					b.ThreadGoalSet = func(_ *agent, ctx context.Context, _ protocol.ThreadGoalParams) error {
+						select {
+						case <-time.After(takes):
+							return nil
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					}
+				}))
+				c.begin("t1")
+				goal := c.request(protocol.MethodThreadGoalSet, protocol.ThreadGoalParams{ThreadRef: ref("t1"), Goal: "g"})
+				begin := time.Now()
+				c.must(protocol.MethodThreadStop, stopParams("t1", protocol.Release))
+				is.True(time.Since(begin) < bridgekit.StopGrace)
+				is.Equal(c.response(goal).Error == nil, name == "soon")
+			})
+		}
 	})
 	t.Run("refuses-turns-it-overtook", func(t *testing.T) {
 		is := is.New(t)

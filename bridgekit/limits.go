@@ -34,6 +34,9 @@ const (
 	// answerMargin is the part of a grace that is kept for writing the answer and for the end of the process, so that
 	// core sees them within its own clock.
 	answerMargin = 250 * time.Millisecond
+	// releasePatience is how long a release waits for a function that began before it: half of its grace, the other half
+	// is for ThreadStop.
+	releasePatience = StopGrace / 2
 	// endGrace is what Shutdown gets when the input ends or when core gives less: enough to kill a child, and less than
 	// core waits before it does so itself.
 	endGrace = 250 * time.Millisecond

@@ -60,7 +60,7 @@ func TestLimits(t *testing.T) {
 	t.Run("panic-in-work", func(t *testing.T) {
 		c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
 			b.TurnStart = func(a *agent, _ context.Context, p protocol.TurnStartParams) error {
-				if err := a.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{}); err != nil {
+				if err := a.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}); err != nil {
 					return err
 				}
 				a.t.Go(func(context.Context) error { panic("boom") })

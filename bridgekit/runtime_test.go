@@ -15,7 +15,7 @@ func TestConversation(t *testing.T) {
 	is := is.New(t)
 	c := run(t, bridge(func(b *bridgekit.Bridge[*agent]) {
 		b.TurnStart = func(a *agent, ctx context.Context, p protocol.TurnStartParams) error {
-			if err := a.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{}); err != nil {
+			if err := a.t.Send(&protocol.InputAccepted{ClientRequestID: p.ClientRequestID}, &protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}); err != nil {
 				return err
 			}
 			a.t.Go(func(context.Context) error {

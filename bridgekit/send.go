@@ -13,7 +13,8 @@ import (
 const maxDeltas = MaxLine - 256
 
 // Send sends deltas to core, all or none: the first that breaks a rule of the grammar is the error, a *grammar.Violation
-// that names index, kind and rule, and then nothing is sent. Long lists are split over several lines. What several
+// that names index, kind and rule, and then nothing is sent. Where the declared steer is not none, a TurnOpen without
+// TurnKey is refused in the same way. Long lists are split over several lines. What several
 // goroutines send does not mix. Send waits while core does not read.
 //
 // InputAccepted for the input of a TurnStart that still runs answers core's turn/start. Deltas that are sent before the
@@ -22,6 +23,9 @@ func (t *Thread) Send(ds ...protocol.Delta) error {
 	if len(ds) == 0 {
 		return nil
 	}
+	if err := t.steerable(ds); err != nil {
+		return err
+	}
 	lines, err := t.encode(ds)
 	if err != nil {
 		return err
@@ -29,6 +33,20 @@ func (t *Thread) Send(ds ...protocol.Delta) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	return t.send(lines, ds)
+}
+
+// steerable refuses a turn without a key when core may want to name it in turn/steer.
+func (t *Thread) steerable(ds protocol.Deltas) error {
+	if steer := t.declaration.Capabilities.Steer; steer == protocol.SteerNone || steer == "" {
+		return nil
+	}
+	for i, d := range ds {
+		if open, ok := d.(*protocol.TurnOpen); ok && open != nil && open.TurnKey == nil {
+			return fmt.Errorf("bridgekit: deltas[%d]: %s: it has no turnKey, and provider %s declares steer %s: give each turn a key, by which core names the turn to steer",
+				i, open.Kind(), t.declaration.ID, t.declaration.Capabilities.Steer)
+		}
+	}
+	return nil
 }
 
 // send is Send for who holds t.sending.
@@ -120,9 +138,7 @@ func (t *Thread) observe(d protocol.Delta) {
 	t.mu.Lock()
 	switch d := d.(type) {
 	case *protocol.InputAccepted:
-		if s := t.starts[d.ClientRequestID]; s != nil {
-			accepted = s.job
-		}
+		accepted = t.starts[d.ClientRequestID]
 		if _, ok := t.asked[d.ClientRequestID]; ok && !t.open {
 			t.waiting++
 		}

@@ -58,11 +58,23 @@ func (c *core) deltas() (ds protocol.Deltas, lines int) {
 
 // TestSend proves what reaches core.
 func TestSend(t *testing.T) {
+	t.Run("a-turn-that-core-may-steer-has-a-key", func(t *testing.T) {
+		is := is.New(t)
+		var err, with error
+		c := withThread(t, func(t *bridgekit.Thread) {
+			err = t.Send(&protocol.InputAccepted{ClientRequestID: "a"}, &protocol.TurnOpen{})
+			with = t.Send(&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")})
+		})
+		is.True(strings.Contains(err.Error(), "deltas[1]: turn.open: it has no turnKey, and provider test declares steer native"))
+		is.NoErr(with)
+		ds, _ := c.deltas()
+		is.Equal(len(ds), 1) // nothing of what was refused
+	})
 	t.Run("all-or-none", func(t *testing.T) {
 		is := is.New(t)
 		c := withThread(t, func(th *bridgekit.Thread) {
 			is.NoErr(th.Send())
-			is.NoErr(th.Send(&protocol.TurnOpen{}, open("m1")))
+			is.NoErr(th.Send(&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}, open("m1")))
 			err := th.Send(text("m1", "a"), text("m1", "b"), text("never", "c"))
 			var v *grammar.Violation
 			is.True(errors.As(err, &v))
@@ -80,7 +92,7 @@ func TestSend(t *testing.T) {
 	t.Run("errors-name-kind-and-rule", func(t *testing.T) {
 		is := is.New(t)
 		withThread(t, func(th *bridgekit.Thread) {
-			is.NoErr(th.Send(&protocol.TurnOpen{}, open("m1")))
+			is.NoErr(th.Send(&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}, open("m1")))
 			var none *protocol.TurnOpen
 			for want, d := range map[string]protocol.Delta{
 				"deltas[0]: item.text: events/schema-valid: ":                 text("m1", strings.Repeat("x", protocol.MaxDeltaText+1)),
@@ -103,7 +115,7 @@ func TestSend(t *testing.T) {
 	t.Run("long-lists-are-split", func(t *testing.T) {
 		is := is.New(t)
 		big := strings.Repeat("<", protocol.MaxDeltaText) // stays one byte a character
-		sent := protocol.Deltas{&protocol.TurnOpen{}, open("m1")}
+		sent := protocol.Deltas{&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}, open("m1")}
 		for range 20 {
 			sent = append(sent, text("m1", big))
 		}
@@ -161,7 +173,7 @@ func TestSend(t *testing.T) {
 	t.Run("goroutines-do-not-mix", func(t *testing.T) {
 		is := is.New(t)
 		c := withThread(t, func(th *bridgekit.Thread) {
-			is.NoErr(th.Send(&protocol.TurnOpen{}))
+			is.NoErr(th.Send(&protocol.TurnOpen{TurnKey: protocol.Ptr("k0")}))
 			done := make(chan error)
 			for g := range 4 {
 				go func() {

@@ -2,6 +2,7 @@ package bridgekit
 
 import (
 	"context"
+	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
 )
@@ -45,10 +46,29 @@ func (l *lane) release(j *job, t *Thread) {
 	}
 	ctx, cancel := l.stopContext(j.declaration)
 	defer cancel()
+	l.awaitRunning()
 	o := l.runStop(ctx, j, t)
 	l.drop(t)
 	l.interrupt(ctx, t)
 	j.finish(ctx, o)
+}
+
+// awaitRunning gives a function that a release overtook the time to return, so that a name that was set just before is not
+// lost. One that hangs ends with the session.
+func (l *lane) awaitRunning() {
+	l.c.mu.Lock()
+	running := l.running
+	l.c.mu.Unlock()
+	if running == nil {
+		return
+	}
+	patience := time.NewTimer(releasePatience)
+	defer patience.Stop()
+	select {
+	case <-running.done:
+	case <-patience.C:
+	case <-l.c.ctx.Done():
+	}
 }
 
 // runStop runs ThreadStop, for as long as its context lives.

@@ -35,8 +35,9 @@ type Thread struct {
 	ended        bool
 	turn         *turn // whose context new work gets
 	works        map[chan struct{}]*turn
+	abandoned    chan struct{} // closed, and replaced, when what is in works is waited for no longer
 	calls        map[*call]struct{}
-	starts       map[string]*start   // turn/start requests whose function runs, by their clientRequestId
+	starts       map[string]*job     // turn/start requests whose function runs, by their clientRequestId
 	asked        map[string]struct{} // inputs of turn/start that are not accepted yet
 	interrupting bool
 
@@ -50,11 +51,12 @@ type Thread struct {
 func newThread(c *conn, id string, d *protocol.ProviderDeclaration) *Thread {
 	t := &Thread{
 		id: id, c: c, declaration: d,
-		checker: grammar.New(c.runtime.kinds[d.ID]),
-		works:   map[chan struct{}]*turn{},
-		calls:   map[*call]struct{}{},
-		starts:  map[string]*start{},
-		asked:   map[string]struct{}{},
+		checker:   grammar.New(c.runtime.kinds[d.ID]),
+		works:     map[chan struct{}]*turn{},
+		abandoned: make(chan struct{}),
+		calls:     map[*call]struct{}{},
+		starts:    map[string]*job{},
+		asked:     map[string]struct{}{},
 	}
 	t.ctx, t.cancel = context.WithCancelCause(c.contextFor(d, id))
 	return t

@@ -14,12 +14,6 @@ type turn struct {
 	works  int // functions that run with it; guarded by the thread's mutex
 }
 
-// start is a turn/start whose function runs.
-type start struct {
-	job       *job
-	abandoned chan struct{} // closed when nobody waits for the function any more
-}
-
 // Go runs work of the open turn, or of the one that opens next, on a goroutine of its own. Its context is the turn's: an
 // interruption cancels it after ThreadStop has run, with the cause ErrInterrupted, and waits for it. An error that fn
 // returns fails the turn if that is still open and is logged; so does a panic. ErrInterrupted, and the context's own
@@ -29,7 +23,7 @@ func (t *Thread) Go(fn func(ctx context.Context) error) {
 	if turn == nil {
 		return
 	}
-	release := t.work(turn)
+	release, _ := t.work(turn)
 	started := t.c.spawn(func() {
 		defer release()
 		o := <-t.c.contain("work of a turn", t.id, func() (any, error) { return nil, fn(turn.ctx) })
@@ -72,10 +66,12 @@ func (t *Thread) makeTurn() *turn {
 	return n
 }
 
-// work registers work of a turn, for interrupt to wait for; the function that it returns ends it.
-func (t *Thread) work(n *turn) (release func()) {
+// work registers work of a turn, for interrupt to wait for; release ends it. The channel is closed when the runtime
+// waits for the work no longer.
+func (t *Thread) work(n *turn) (release func(), abandoned <-chan struct{}) {
 	done := make(chan struct{})
 	t.mu.Lock()
+	abandoned = t.abandoned
 	t.works[done] = n
 	n.works++
 	t.mu.Unlock()
@@ -88,26 +84,24 @@ func (t *Thread) work(n *turn) (release func()) {
 		}
 		t.mu.Unlock()
 		close(done)
-	}
+	}, abandoned
 }
 
-// expect registers a turn/start. The channel is closed when the runtime stops waiting for its function.
-func (t *Thread) expect(clientRequestID string, j *job) <-chan struct{} {
-	s := &start{job: j, abandoned: make(chan struct{})}
+// expect registers a turn/start whose function runs.
+func (t *Thread) expect(clientRequestID string, j *job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.starts[clientRequestID] = s
+	t.starts[clientRequestID] = j
 	if len(t.asked) >= maxAsked {
 		clear(t.asked)
 	}
 	t.asked[clientRequestID] = struct{}{}
-	return s.abandoned
 }
 
 func (t *Thread) forget(clientRequestID string, j *job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.starts[clientRequestID]; s != nil && s.job == j {
+	if t.starts[clientRequestID] == j {
 		delete(t.starts, clientRequestID)
 	}
 }
@@ -116,10 +110,9 @@ func (t *Thread) forget(clientRequestID string, j *job) {
 func (t *Thread) abandon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, s := range t.starts {
-		close(s.abandoned)
-		delete(t.starts, id)
-	}
+	close(t.abandoned)
+	t.abandoned = make(chan struct{})
+	clear(t.starts)
 	clear(t.works)
 }
 
@@ -210,8 +203,8 @@ func (t *Thread) failTurn(n *turn, clientRequestID, what string, err error) {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	t.mu.Lock()
-	s := t.starts[clientRequestID]
-	answered := s == nil || s.job.answered.Load()
+	j := t.starts[clientRequestID]
+	answered := j == nil || j.answered.Load()
 	open := t.open && t.openBy == n
 	waiting := !t.open && t.waiting > 0 && answered && t.turn == n
 	ended := t.ended
