@@ -417,3 +417,24 @@ func BenchmarkFollow(b *testing.B) {
 	<-done
 	_ = l.Close(context.Background())
 }
+
+// TestCatchUp proves that a row that is open shows every event, around the seqs with which open rows are stored anew.
+func TestCatchUp(t *testing.T) {
+	is := is.New(t)
+	s := store.Memory()
+	_, w := open(t, s)
+	is.NoErr(w.Append(t.Context(), []timeline.Event{started("u", "i", "message"), started("u", "j", "message")}))
+	want := ""
+	for i := range 2100 {
+		letter := string(rune('a' + i%26))
+		want += letter
+		is.NoErr(w.Append(t.Context(), []timeline.Event{text("u", "i", letter)}))
+		if near := (i + 2) % 1024; near > 5 && near < 1019 {
+			continue
+		}
+		is.NoErr(w.Flush(t.Context()))
+		rows := allRows(t, timeline.New(s, timeline.Options{}), 10)
+		is.True(strings.Contains(string(rows[0].Data), `"`+want+`"`))
+		is.Equal([]int64{rows[0].LastSeq, rows[1].LastSeq}, []int64{int64(i + 3), 2})
+	}
+}
