@@ -24,7 +24,8 @@ func Declaration(o Options) protocol.ProviderDeclaration {
 	}
 	return protocol.ProviderDeclaration{
 		ID: o.ProviderID, DisplayName: o.DisplayName, Family: "openai", Icon: "robot", Visibility: protocol.VisibleAlways,
-		Strings: protocol.ProviderStrings{SignInHint: "Run codex login, or set OPENAI_API_KEY.", ExpiredHint: "Run codex login again.", InstallURL: installURL},
+		Strings: protocol.ProviderStrings{SignInHint: "Run codex login, or set OPENAI_API_KEY.", ExpiredHint: "Run codex login again.", InstallURL: installURL,
+			PlanModeCopy: "Codex makes a plan and asks before it changes anything."},
 		Capabilities: protocol.Capabilities{SessionRestore: true, ThreadArchive: true, ThreadRename: true, ThreadGoal: true,
 			Fork: protocol.ForkCheckpoint, Steer: protocol.SteerNative, ApprovalEnforcedBy: protocol.EnforcedByRuntime},
 		PermissionModes: []protocol.PermissionMode{protocol.ModeAcceptEdits, protocol.ModeAuto, protocol.ModeFull},
@@ -34,7 +35,7 @@ func Declaration(o Options) protocol.ProviderDeclaration {
 			{ID: "xhigh", Label: "Extra high"}, {ID: "max", Label: "Max"}, {ID: "ultra", Label: "Ultra"},
 		},
 		ServiceTiers: []protocol.Choice{{ID: "priority", Label: "Fast"}, {ID: "flex", Label: "Flex"}},
-		Actions:      []protocol.Action{protocol.ActionCompact},
+		Actions:      []protocol.Action{protocol.ActionCompact, protocol.ActionPlan},
 		Maintenance:  protocol.Maintenance{Health: true, Usage: true, Installation: true},
 		Models:       protocol.ModelSource{Catalog: protocol.CatalogBridge, Scope: protocol.ModelsPerHost},
 		Skills: protocol.SkillSupport{Configure: true, Roots: []protocol.SkillScanRoot{

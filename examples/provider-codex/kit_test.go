@@ -214,6 +214,23 @@ func text(s string) protocol.Inputs {
 	return protocol.Inputs{&protocol.TextInput{Text: s, Mentions: []protocol.PromptMention{}, Visibility: protocol.VisibleUser}}
 }
 
+// act runs a turn with an action.
+func (c *core) act(ref protocol.ThreadRef, action protocol.Action, prompt string) protocol.Status {
+	c.t.Helper()
+	turnID := "turn-" + string(action)
+	c.mu.Lock()
+	c.assembler(ref.ThreadID).Expect(turnID, turnID)
+	c.mu.Unlock()
+	p := protocol.TurnStartParams{ThreadID: ref.ThreadID, ProviderThreadID: ref.ProviderThreadID, ClientRequestID: turnID, Options: c.options, Actions: []protocol.Action{action}, Input: protocol.Inputs{}}
+	if prompt != "" {
+		p.Input = text(prompt)
+	}
+	if err := c.bridge.TurnStart(c.ctx, p); err != nil {
+		c.t.Fatalf("%s: %v", action, err)
+	}
+	return c.settled(ref, turnID)
+}
+
 // say runs a turn to its end and returns how it ended.
 func (c *core) say(ref protocol.ThreadRef, prompt string) protocol.Status {
 	c.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type server struct {
 	gone   chan struct{} // closed when the process and all that it started have ended
 	exit   process.Exit  // once gone
 	broken atomic.Pointer[string]
+	hidden []string // values of its environment that nobody may read
 }
 
 // launch is how an app-server is started.
@@ -64,7 +66,7 @@ func (p *provider) launch(ctx context.Context, l launch) (*server, error) {
 	if err != nil {
 		return nil, missing(err)
 	}
-	a := &server{proc: proc, gone: make(chan struct{})}
+	a := &server{proc: proc, gone: make(chan struct{}), hidden: secrets(l.env)}
 	dropped := 0
 	a.peer = wire.NewPeer(&versioned{in: proc.Stdout}, proc.Stdin, wire.Options{Request: l.request, Notify: l.notify, MaxLine: maxServerLine,
 		Dropped: func(err *wire.DroppedError) {
@@ -186,14 +188,16 @@ func (a *server) explain(ctx context.Context, err error) error {
 	return a.death()
 }
 
-// death says how the app-server ended, once it is gone. What it wrote last goes to nobody but the person who asked for the
-// turn, without what looks like a key.
+// death says how the app-server ended, once it is gone, with what it wrote last and without secrets.
 func (a *server) death() error {
 	if why := a.broken.Load(); why != nil {
 		return &deathError{*why + ", and was ended"}
 	}
 	message := fmt.Sprintf("Codex %s", a.exit)
 	if words := lastWords(a.proc.Stderr()); words != "" {
+		for _, secret := range a.hidden {
+			words = strings.ReplaceAll(words, secret, "[hidden]")
+		}
 		message += ": " + words
 	}
 	return &deathError{message}
@@ -208,6 +212,22 @@ func (a *server) alive() bool {
 		return true
 	}
 }
+
+// secrets are the values of an environment under names of secrets, those that are too short to be one excepted.
+func secrets(environ []string) (values []string) {
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		if len(value) >= minSecret && secretName.MatchString(name) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// minSecret is the shortest value that is taken for a secret, as in recordings.
+const minSecret = 8
+
+var secretName = regexp.MustCompile(`KEY|TOKEN|SECRET|PASSWORD`)
 
 // version is Codex's version, from the agent that it is towards its model: "bb/0.171.0 (Debian …".
 func (a *server) version() string {

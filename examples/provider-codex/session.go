@@ -33,6 +33,8 @@ type Session struct {
 	server   *server
 	id       string   // Codex's name of the thread
 	unloaded bool     // the app-server has put the thread away
+	model    string   // that of the thread
+	planning bool     // the last turn was for a plan
 	roots    []string // staged skills, nil before there are any
 	turn     *turn    // the open one, or one that begins
 	keys     int      // counts what needs a name in this process
@@ -76,7 +78,7 @@ func (s *Session) load(ctx context.Context, a *server, method string, which sche
 		return protocol.BridgeError.Errorf("Codex gave its thread no id")
 	}
 	s.mu.Lock()
-	s.id, s.unloaded = result.Thread.ID, false
+	s.id, s.model, s.unloaded = result.Thread.ID, result.Model, false
 	roots := s.roots
 	s.mu.Unlock()
 	if roots != nil {

@@ -1,9 +1,11 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,7 +62,7 @@ func (t *turn) scope() protocol.Scope { return protocol.Scope{Turn: t.key} }
 
 // startTurn runs a turn to its end: the runtime answers core as soon as Codex has the input.
 func (s *Session) startTurn(ctx context.Context, p protocol.TurnStartParams) error {
-	compact := len(p.Actions) > 0 && p.Actions[0] == protocol.ActionCompact
+	compact := slices.Contains(p.Actions, protocol.ActionCompact)
 	if compact && len(p.Input) > 0 {
 		return protocol.BridgeError.Errorf("the action compact takes no input: send it by itself")
 	}
@@ -139,6 +141,7 @@ func (t *turn) leave() {
 	close(t.over)
 }
 
+// turnParams are the params of a turn. Codex stays in the mode for plans until it is told otherwise.
 func (s *Session) turnParams(p protocol.TurnStartParams, input []schema.Input) schema.TurnParams {
 	o := p.Options
 	params := schema.TurnParams{ThreadID: s.id, Input: input, Model: o.Model, ServiceTier: o.ServiceTier, Effort: o.ReasoningLevel,
@@ -147,6 +150,15 @@ func (s *Session) turnParams(p protocol.TurnStartParams, input []schema.Input) s
 	json.Unmarshal(object(o.ProviderOptions["reasoningSummary"]), &params.Summary) // what is no text is none
 	if o.Instructions != s.params.Options.Instructions && o.Instructions != "" {
 		params.AdditionalContext = map[string]schema.Context{"instructions": {Value: o.Instructions, Kind: "application"}}
+	}
+	if plan := slices.Contains(p.Actions, protocol.ActionPlan); plan || s.planning {
+		s.planning = plan
+		params.Mode = &schema.Mode{Mode: "default"}
+		if plan {
+			params.Mode.Mode = "plan"
+		}
+		params.Mode.Settings.Model = cmp.Or(o.Model, s.model)
+		params.Mode.Settings.Effort = optional(o.ReasoningLevel)
 	}
 	return params
 }

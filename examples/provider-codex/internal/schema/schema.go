@@ -142,6 +142,17 @@ type TurnParams struct {
 	Effort            string             `json:"effort,omitempty"`
 	Summary           string             `json:"summary,omitempty"`
 	AdditionalContext map[string]Context `json:"additionalContext,omitempty"`
+	Mode              *Mode              `json:"collaborationMode,omitempty"`
+}
+
+// Mode is how Codex works with the user: plan or default. Without instructions it has those of the mode.
+type Mode struct {
+	Mode     string `json:"mode"`
+	Settings struct {
+		Model        string  `json:"model"`
+		Effort       *string `json:"reasoning_effort"`
+		Instructions *string `json:"developer_instructions"`
+	} `json:"settings"`
 }
 
 // Context is a text beside the input.
