@@ -7,6 +7,7 @@ import (
 
 	"github.com/bb-kernel/bb/bridgekit"
 	acp "github.com/bb-kernel/bb/examples/provider-acp"
+	codex "github.com/bb-kernel/bb/examples/provider-codex"
 	echo "github.com/bb-kernel/bb/examples/provider-echo"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/pluginsdk"
@@ -16,8 +17,9 @@ import (
 // The words with which the server runs its own program again as a bridge, so that nothing else has to be installed. They
 // are not for people, who write their own bridges.
 const (
-	echoWord = "bridge-echo"
-	acpWord  = "bridge-acp" // with acp.Options as JSON
+	echoWord  = "bridge-echo"
+	codexWord = "bridge-codex"
+	acpWord   = "bridge-acp" // with acp.Options as JSON
 )
 
 // serveBridge serves the bridge that a word names, and then ends the process. It returns for every other word.
@@ -25,6 +27,8 @@ func serveBridge(word string, args []string) {
 	switch {
 	case word == echoWord && len(args) == 0:
 		serve(echo.Bridge(echo.Options{}))
+	case word == codexWord && len(args) == 0:
+		serve(codex.Bridge(codex.Options{}))
 	case word == acpWord && len(args) == 1:
 		var o acp.Options
 		if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
@@ -44,6 +48,11 @@ func serve[S any](b bridgekit.Bridge[S], err error) {
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(kernelcontract.ExitFailure)
+}
+
+// codexPlugin brings Codex, where it is installed.
+func codexPlugin(self string) *pluginsdk.Plugin {
+	return codex.Plugin(codex.Options{}, []string{self, codexWord})
 }
 
 // echoPlugin brings the echo provider.

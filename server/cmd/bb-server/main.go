@@ -38,7 +38,7 @@ func main() {
 	}()
 	os.Exit(program.Main(ctx, os.Args[1:], program.Options{
 		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-		Plugins:  threads.Plugins(threads.Options{RecordDir: os.Getenv(record.Variable)}),
+		Plugins:  append(threads.Plugins(threads.Options{RecordDir: os.Getenv(record.Variable)}), codexPlugin(self)),
 		Examples: []*pluginsdk.Plugin{hello.Plugin(), notes.Plugin(), echoPlugin(self)},
 		Agent:    func(a program.Agent) *pluginsdk.Plugin { return agentPlugin(self, a) },
 	}))
