@@ -266,10 +266,10 @@ func (l *lane) restart(ctx context.Context) {
 }
 
 // state tells how the lane stands.
-func (l *lane) state(now time.Time) (b *Bridge, waits bool, last error, starts int) {
+func (l *lane) state(now time.Time) (b *Bridge, waits bool, starts int, last error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bridge, l.bridge == nil && l.backoff.wait(now) > 0, l.last, l.starts
+	return l.bridge, l.bridge == nil && l.backoff.wait(now) > 0, l.starts, l.last
 }
 
 // unavailable says why a provider cannot be used, and what to do.

@@ -31,15 +31,14 @@ type rig struct {
 	kernel    *kernelcore.Kernel
 	starts    string // the file of the agent's starts
 	behaviour atomic.Value
-	hooks     bridge.ProviderHooks
 	exits     chan *host.ExitError
 	recovery  chan protocol.RecoveryParams
 }
 
 type rigOptions struct {
+	hooks     bridge.ProviderHooks
 	behaviour string
 	declare   func(*protocol.ProviderDeclaration)
-	hooks     bridge.ProviderHooks
 	agent     string
 	command   []string
 	pool      providers.Options

@@ -105,7 +105,7 @@ func (p *Pool) describe(ctx context.Context, one kernelcore.Provider) threadapi.
 		out.Actions = append(out.Actions, threadapi.Action(a))
 	}
 	if s, err := p.slot(d.ID); err == nil {
-		b, waits, last, starts := s.sessions.state(time.Now())
+		b, waits, starts, last := s.sessions.state(time.Now())
 		problem := s.asksFor()
 		if last != nil && problem == "" {
 			problem = kernelcontract.AsError(s.sessions.unavailable(one, last)).Message
