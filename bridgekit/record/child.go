@@ -122,7 +122,7 @@ func (s *splitter) end() {
 
 // laneWriter records lines before they are written.
 type laneWriter struct {
-	w io.WriteCloser
+	w *process.Writer
 	s splitter
 }
 
@@ -131,6 +131,9 @@ func (l *laneWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
+// SetWriteDeadline bounds writes, as that of process.Writer does: a recording changes nothing for the bridge.
+func (l *laneWriter) SetWriteDeadline(t time.Time) error { return l.w.SetWriteDeadline(t) }
+
 func (l *laneWriter) Close() error {
 	l.s.end()
 	return l.w.Close()
@@ -138,7 +141,7 @@ func (l *laneWriter) Close() error {
 
 // laneReader records lines before they are handed on.
 type laneReader struct {
-	r io.ReadCloser
+	r *process.Reader
 	s splitter
 }
 
@@ -150,5 +153,8 @@ func (l *laneReader) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// SetReadDeadline bounds reads, as that of process.Reader does.
+func (l *laneReader) SetReadDeadline(t time.Time) error { return l.r.SetReadDeadline(t) }
 
 func (l *laneReader) Close() error { return l.r.Close() }

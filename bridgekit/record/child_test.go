@@ -121,6 +121,34 @@ func TestChildTakesConcurrentWrites(t *testing.T) {
 	is.Equal(lines(got.Lane(record.BridgeToProvider)), slices.Repeat([]string{`{"n":1}`}, 400))
 }
 
+// TestChildKeepsDeadlines: the pipes of a recorded agent have the deadlines that those of any agent have.
+func TestChildKeepsDeadlines(t *testing.T) {
+	for _, recorded := range []bool{false, true} {
+		is := is.New(t)
+		ctx := context.Background()
+		if recorded {
+			r, err := record.New(record.Options{Dir: t.TempDir()})
+			is.NoErr(err)
+			defer r.Close()
+			ctx = record.WithRecorder(ctx, r)
+		}
+		a, err := record.Child(ctx, record.ChildOptions{ProviderID: "echo", Process: process.Options{Command: []string{os.Args[0]}, Env: []string{role + "=1"}}})
+		is.NoErr(err)
+		defer a.Stdout.Close()
+		defer a.Stop(context.Background(), 30*time.Second)
+		w, ok := a.Stdin.(interface{ SetWriteDeadline(time.Time) error })
+		is.True(ok)
+		is.NoErr(w.SetWriteDeadline(time.Unix(1, 0)))
+		_, err = io.WriteString(a.Stdin, "{}\n")
+		is.True(errors.Is(err, os.ErrDeadlineExceeded))
+		r, ok := a.Stdout.(interface{ SetReadDeadline(time.Time) error })
+		is.True(ok)
+		is.NoErr(r.SetReadDeadline(time.Unix(1, 0)))
+		_, err = a.Stdout.Read(make([]byte, 1))
+		is.True(errors.Is(err, os.ErrDeadlineExceeded))
+	}
+}
+
 func TestChildWithoutRecorder(t *testing.T) {
 	is := is.New(t)
 	heard, err := talk(context.Background(), `{}`)

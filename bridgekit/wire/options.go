@@ -19,8 +19,8 @@ type Options struct {
 	Notify func(ctx context.Context, n Notification)
 	// Dropped learns of each dropped line. It is called on the goroutine that reads, or where a reply is written.
 	Dropped func(err *DroppedError)
-	// Tee sees each line as it crosses, without its end: what is sent in the order in which it is written, before that;
-	// what is received, junk included and over-long lines excepted, before it is handled. The line is valid until Tee
+	// Tee sees each line as it crosses, without its end: what is sent in the order in which it is written, before the
+	// receiver has all of it, and not when its write ended before the first byte; what is received, junk included and over-long lines excepted, before it is handled. The line is valid until Tee
 	// returns. It may be called for both directions at the same time.
 	Tee func(sent bool, line []byte)
 	// MaxLine is the limit of a line in both directions; 0 means the constant of that name.

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -680,6 +681,62 @@ func TestABlockedWriteEndsWithItsContext(t *testing.T) {
 	is.Equal(m.Method, "big")
 	is.Equal(f.hear(), `{"jsonrpc":"2.0","method":"after","params":{}}`)
 	is.NoErr(<-sent)
+}
+
+// fullPipe takes nothing until a deadline has passed.
+type fullPipe struct {
+	writing, passed chan struct{}
+	once            sync.Once
+}
+
+func (s *fullPipe) Write([]byte) (int, error) {
+	close(s.writing)
+	<-s.passed
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (s *fullPipe) SetWriteDeadline(t time.Time) error {
+	if !t.IsZero() && t.Before(time.Now()) {
+		s.once.Do(func() { close(s.passed) })
+	}
+	return nil
+}
+
+func TestALineOfWhichNothingWasWrittenIsNotSeen(t *testing.T) {
+	is := is.New(t)
+	full := &fullPipe{writing: make(chan struct{}), passed: make(chan struct{})}
+	var seen atomic.Bool
+	p := wire.NewPeer(strings.NewReader(""), full, wire.Options{Tee: func(bool, []byte) { seen.Store(true) }})
+	defer p.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	sent := make(chan error)
+	go func() { sent <- p.Notify(ctx, "n", nil) }()
+	<-full.writing
+	cancel()
+	is.True(errors.Is(<-sent, context.Canceled))
+	is.True(!seen.Load())
+}
+
+func TestALineThatWasCutIsSeenOnce(t *testing.T) {
+	is := is.New(t)
+	var seen atomic.Int32
+	f := newFixture(t, wire.Options{Tee: func(sent bool, _ []byte) {
+		if sent {
+			seen.Add(1)
+		}
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	sent := make(chan error, 1)
+	go func() { sent <- f.Notify(ctx, "big", map[string]string{"text": strings.Repeat("x", 1<<20)}) }()
+	f.hearSome()
+	cancel()
+	is.True(errors.Is(<-sent, context.Canceled))
+	is.Equal(seen.Load(), int32(1))
+	go func() { sent <- f.Notify(context.Background(), "after", nil) }()
+	f.hear()
+	f.hear()
+	is.NoErr(<-sent)
+	is.Equal(seen.Load(), int32(2))
 }
 
 func TestABlockedWriteEndsWithClose(t *testing.T) {

@@ -80,10 +80,19 @@ func (w *writer) write(ctx context.Context, line []byte) error {
 			return err
 		}
 	}
-	if w.tee != nil {
-		w.tee(line[:len(line)-1])
+	n := 0
+	var err error
+	if w.tee != nil { // the receiver can do nothing with a line before its end, so the tee is first, and only of what goes out
+		text := line[:len(line)-1]
+		if n, err = w.push(ctx, text); n > 0 {
+			w.tee(text)
+		}
 	}
-	n, err := w.push(ctx, line)
+	if err == nil {
+		var k int
+		k, err = w.push(ctx, line[n:])
+		n += k
+	}
 	if err != nil && n > 0 {
 		w.rest = line[n:]
 	}
