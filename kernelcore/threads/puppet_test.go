@@ -333,6 +333,14 @@ func (p *puppet) turn(s *puppetSession, request, text string) {
 			all.WriteString(strconv.Itoa(i) + " ")
 		}
 		p.deltas(s, scoped(map[string]any{"kind": "item.close", "key": item(id), "status": "completed", "item": map[string]any{"kind": "message", "text": all.String()}, "presentation": look}))
+	case "pace": // a piece of text each ten milliseconds, which says when it was sent
+		n, _ := strconv.Atoi(rest)
+		p.deltas(s, message(id, "")[0])
+		tick := time.NewTicker(10 * time.Millisecond)
+		for range n {
+			<-tick.C
+			p.deltas(s, scoped(map[string]any{"kind": "item.text", "key": item(id), "stream": "text", "text": strconv.FormatInt(time.Now().UnixNano(), 10)}))
+		}
 	case "ask", "edit", "read":
 		p.mu.Lock()
 		s.approvals++
