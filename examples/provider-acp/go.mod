@@ -4,7 +4,7 @@ go 1.25.0
 
 require (
 	github.com/bb-kernel/bb/bridgekit v0.1.0
-	github.com/bb-kernel/bb/pluginsdk v0.0.0-00010101000000-000000000000
+	github.com/bb-kernel/bb/pluginsdk v0.1.0
 	github.com/matryer/is v1.4.1
 )
 

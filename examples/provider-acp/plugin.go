@@ -12,11 +12,15 @@ import (
 // that serves Bridge with the same options, such as acp-bridge with its flags.
 func Plugin(o Options, command []string) *pluginsdk.Plugin {
 	o = o.withDefaults()
+	program := bridge.Program{Command: command}
+	if len(o.Command) > 0 {
+		program.Agent = o.Command[0]
+	}
 	return &pluginsdk.Plugin{
 		ID: o.PluginID, Version: "0.1.0", Summary: o.DisplayName + ", over the Agent Client Protocol",
 		Providers: []protocol.ProviderDeclaration{Declaration(o)}, InteractionKinds: []string{InteractionKind(o)},
 		Setup: func(_ context.Context, h *pluginsdk.Host) error {
-			h.ProvideBridge(o.ProviderID, bridge.Program{Command: command})
+			h.ProvideBridge(o.ProviderID, program)
 			return nil
 		},
 	}
