@@ -107,7 +107,7 @@ type promptJSON struct {
 	Answers []json.RawMessage `json:"answers"`
 }
 
-// ParseFixture reads a fixture. Unknown fields are refused; the error lists every problem with its place.
+// ParseFixture reads a fixture. Unknown and repeated fields are refused; the error lists every problem with its place.
 func ParseFixture(data []byte) (Fixture, error) {
 	var raw fixtureJSON
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -119,6 +119,7 @@ func ParseFixture(data []byte) (Fixture, error) {
 		return Fixture{}, errors.New("fixture: something follows the object")
 	}
 	var p problems
+	p.repeated(data)
 	f := Fixture{ProviderIDs: raw.ProviderIDs, Cwd: raw.Cwd, TimeoutMs: DefaultTimeoutMs, Resume: ResumeNewProcess}
 	decodePart(&p, "plugin", raw.Plugin, &f.Plugin)
 	if raw.Options == nil {
@@ -282,6 +283,73 @@ type problems []string
 
 func (p *problems) addf(path, format string, args ...any) {
 	*p = append(*p, path+": "+fmt.Sprintf(format, args...))
+}
+
+// nesting is an object or an array around the place where repeated reads.
+type nesting struct {
+	path  string
+	keys  map[string]bool // nil in an array
+	key   string          // whose value comes next; "" before a key
+	index int
+}
+
+// at is the place of the value that comes next.
+func (n *nesting) at() string {
+	switch {
+	case n.keys == nil:
+		return fmt.Sprintf("%s[%d]", n.path, n.index)
+	case n.path == "":
+		return n.key
+	}
+	return n.path + "." + n.key
+}
+
+// repeated finds names that an object has twice: which of the two counts would be a matter of taste. The text is valid
+// JSON.
+func (p *problems) repeated(data []byte) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	var around []*nesting
+	atKey := false
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return
+		}
+		var in *nesting
+		if len(around) > 0 {
+			in = around[len(around)-1]
+		}
+		if name, ok := token.(string); ok && atKey {
+			in.key = name
+			if in.keys[name] {
+				p.addf(in.at(), "is there twice")
+			}
+			in.keys[name] = true
+			atKey = false
+			continue
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			n := &nesting{}
+			if in != nil {
+				n.path = in.at()
+			}
+			if token == json.Delim('{') {
+				n.keys = map[string]bool{}
+			}
+			around = append(around, n)
+			atKey = n.keys != nil
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			around = around[:len(around)-1]
+		}
+		if len(around) == 0 {
+			return
+		}
+		in = around[len(around)-1]
+		in.index++
+		atKey = in.keys != nil
+	}
 }
 
 // decodePart decodes a protocol type; each of its problems gets the path in front.

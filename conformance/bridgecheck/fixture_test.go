@@ -31,6 +31,8 @@ func TestFixtureRefused(t *testing.T) {
 		{"two objects", smallest, smallest + "{}", "something follows"},
 		{"unknown field", `"prompts":{}`, `"prompts":{},"prompt":{}`, `"prompt"`},
 		{"unknown prompt", `"prompts":{}`, `"prompts":{"fast":` + input + `}`, `"fast"`},
+		{"repeated field", `"prompts":{}`, `"prompts":{},"prompts":{}`, "prompts: is there twice"},
+		{"repeated name deep inside", `"profiles":[{}]`, `"profiles":[{},{"args":["args","args"],"env":{"A":"1","B":"A","A":"2"}}]`, "profiles[1].env.A: is there twice"},
 		{"no plugin", `"plugin":{"id":"mine","version":"1.0.0"},`, ``, "plugin: missing"},
 		{"plugin without version", `,"version":"1.0.0"`, ``, "plugin.version"},
 		{"no provider", `["mine"]`, `[]`, "providerIds"},
