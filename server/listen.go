@@ -87,3 +87,12 @@ func urlOf(addr net.Addr, secure bool) string {
 	}
 	return "http://" + addr.String()
 }
+
+// localURL returns the URL at which programs on this machine reach a listener: by the loopback address when it takes
+// connections for all addresses, since that is the name that such callers are known by.
+func localURL(addr net.Addr, secure bool) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return urlOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}, secure)
+	}
+	return urlOf(addr, secure)
+}

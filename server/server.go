@@ -55,7 +55,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	defer stop()
 	m := newMetrics()
 	k, err := kernelcore.New(kernelcore.Options{
-		Plugins: c.Plugins, Store: s, Box: box, DataDir: c.DataDir, URL: url, Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
+		Plugins: c.Plugins, Store: s, Box: box, DataDir: c.DataDir, URL: localURL(ln.Addr(), c.TLS()), Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
 		HTTP: kernelcore.HTTPOptions{Hosts: c.Hosts, Origins: c.Origins, GateKey: gateKey, RequireToken: c.RequireToken},
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const runMain = "BB_SERVER_MAIN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runMain) != "" {
+	if os.Getenv(runMain) != "" || len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "bridge-") {
 		main()
 	}
 	os.Exit(m.Run())
@@ -27,11 +27,17 @@ func TestMain(m *testing.M) {
 // start runs the program and returns it with its URL and what it logs.
 func start(t *testing.T) (cmd *exec.Cmd, url string, log *bufio.Reader) {
 	t.Helper()
+	return startIn(t, t.TempDir())
+}
+
+// startIn runs the program on a data directory.
+func startIn(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, url string, log *bufio.Reader) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd = exec.Command(self, "--listen", "127.0.0.1:0", "--data-dir", t.TempDir())
+	cmd = exec.Command(self, append([]string{"--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
 	cmd.Env = append(os.Environ(), runMain+"=1")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

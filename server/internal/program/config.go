@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,7 +36,7 @@ type settings struct {
 type Agent struct {
 	ID          string   `json:"id" pattern:"^[a-z][a-z0-9-]{0,63}$" description:"the provider's id"`
 	DisplayName string   `json:"displayName,omitempty" maxLength:"100" description:"what people see; without it the id"`
-	Command     []string `json:"command" minItems:"1" description:"the program and its arguments, such as opencode, acp"`
+	Command     []string `json:"command" minItems:"1" maxItems:"64" description:"the program and its arguments, such as opencode, acp"`
 	Env         []string `json:"env,omitempty" description:"names of variables of the server's environment that the agent gets, such as its API key"`
 }
 
@@ -167,6 +168,14 @@ func (r *resolved) read(named bool) error {
 	if r.TLS != nil {
 		beside(&r.TLS.Cert)
 		beside(&r.TLS.Key)
+	}
+	for i, a := range r.Agents {
+		if strings.ContainsAny(a.Command[0], `/\`) { // a bare name is looked for in the PATH
+			beside(&a.Command[0])
+		}
+		if slices.ContainsFunc(r.Agents[:i], func(other Agent) bool { return other.ID == a.ID }) {
+			return fmt.Errorf("the config file %s: agents.%d.id: %q is there twice", r.configPath, i, a.ID)
+		}
 	}
 	return nil
 }

@@ -99,8 +99,12 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 	if r.examples {
 		c.Plugins = append(c.Plugins, p.examples...)
 	}
-	for _, a := range r.Agents {
-		c.Plugins = append(c.Plugins, p.agent(a))
+	for i, a := range r.Agents {
+		plugin := p.agent(a)
+		if slices.ContainsFunc(c.Plugins, func(other *pluginsdk.Plugin) bool { return other.ID == plugin.ID }) {
+			return fmt.Errorf("the config file %s: agents.%d.id: %q is the id of a plugin that is there already: choose another", r.configPath, i, a.ID)
+		}
+		c.Plugins = append(c.Plugins, plugin)
 	}
 	c.OnReady = func(url string) {
 		fmt.Fprintf(p.stdout, "bb-server listening on %s\n", url)

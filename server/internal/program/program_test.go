@@ -198,6 +198,10 @@ func TestBadConfigFiles(t *testing.T) {
 		{"missing", `{"tls": {"cert": "c"}}`, []string{"tls.key: "}},
 		{"value", `{"loopbackAuth": "none"}`, []string{"loopbackAuth: "}},
 		{"twice", `{"listen": "a:1", "listen": "b:1"}`, []string{"listen: "}},
+		{"unknown key of an agent", `{"agents": [{"id": "a", "comand": ["a"], "command": ["a"]}]}`, []string{"agents.0.comand: there is no such key", "did you mean command?"}},
+		{"agent without a command", `{"agents": [{"id": "a", "command": []}]}`, []string{"agents.0.command: "}},
+		{"id of an agent", `{"agents": [{"id": "A b", "command": ["a"]}]}`, []string{"agents.0.id: "}},
+		{"two agents with an id", `{"agents": [{"id": "a", "command": ["a"]}, {"id": "a", "command": ["b"]}]}`, []string{"agents.1.id: ", "twice"}},
 		{"no JSON", `listen = x`, []string{"config.json"}},
 		{"trailing", `{} {}`, []string{"config.json"}},
 		{"empty", ``, []string{"config.json"}},
@@ -237,10 +241,26 @@ func TestBadConfigFiles(t *testing.T) {
 func TestPathsAreRelativeToTheConfigFile(t *testing.T) {
 	is := is.New(t)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "config.json"), `{"tls": {"cert": "c.pem", "key": "/k.pem"}, "gateKeyFile": "gate.key"}`)
+	write(t, filepath.Join(dir, "config.json"), `{"tls": {"cert": "c.pem", "key": "/k.pem"}, "gateKeyFile": "gate.key",
+		"agents": [{"id": "a", "command": ["./agent", "./acp"]}, {"id": "b", "command": ["agent"]}]}`)
 	r := run(t, nil, "--data-dir", dir, "--print-config")
 	is.True(strings.Contains(printed(t, r, "tls"), `{"cert":"`+filepath.Join(dir, "c.pem")+`","key":"/k.pem"}`))
 	is.True(strings.Contains(printed(t, r, "gateKeyFile"), filepath.Join(dir, "gate.key")))
+	is.True(strings.Contains(printed(t, r, "agents"), `"command":["`+filepath.Join(dir, "agent")+`","./acp"]`))
+	is.True(strings.Contains(printed(t, r, "agents"), `"command":["agent"]`)) // looked for in the PATH
+}
+
+func TestAgentsAreNamedLikeNoOtherPlugin(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "config.json"), `{"agents": [{"id": "hello-slot", "command": ["a"]}]}`)
+	var stderr bytes.Buffer
+	code := program.Main(t.Context(), []string{"--data-dir", dir, "--listen", "127.0.0.1:0"}, program.Options{
+		Stdout: &stderr, Stderr: &stderr, Getenv: func(string) string { return "" }, Examples: []*pluginsdk.Plugin{hello.Plugin()},
+		Agent: func(a program.Agent) *pluginsdk.Plugin { return &pluginsdk.Plugin{ID: a.ID} },
+	})
+	is.Equal(code, 1)
+	is.True(strings.Contains(stderr.String(), `agents.0.id: "hello-slot" is the id of a plugin that is there already`))
 }
 
 func TestTokensBeforeTheFirstStart(t *testing.T) {
