@@ -105,6 +105,8 @@ func (c *conversation) calls(l line, choose chooser) (rounds int, calls func(rou
 		role = RolePlan
 	case wordAgent:
 		role = RoleAgent
+	case wordCall:
+		role = RoleNamed
 	case wordTwo, wordSteps, wordBad:
 		return c.shellCalls(l, choose, round)
 	default:

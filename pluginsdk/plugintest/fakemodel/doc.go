@@ -12,6 +12,7 @@
 //	EDIT file text  writes the text (optional) into the file with the tool that the agent offers for edits
 //	PLAN a; b       sets a plan, by default one of two steps
 //	AGENT script    gives the script (optional) to a sub-agent
+//	CALL name json  calls the tool whose name ends so, with the arguments (optional)
 //	TWO             calls the shell twice at once
 //	STEPS n         calls the shell n times, one after the other
 //	BAD             calls the shell with arguments that are no JSON

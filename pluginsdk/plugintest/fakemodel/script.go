@@ -15,6 +15,7 @@ const (
 	wordEdit    word = "EDIT"
 	wordPlan    word = "PLAN"
 	wordAgent   word = "AGENT"
+	wordCall    word = "CALL"
 	wordTwo     word = "TWO"
 	wordSteps   word = "STEPS"
 	wordBad     word = "BAD"
@@ -31,7 +32,7 @@ const MaxRepeats = 1000
 // A line is one line of a script.
 type line struct {
 	word word
-	text string // of SAY, THINK, RUN, EDIT, PLAN, AGENT and HANG
+	text string // of SAY, THINK, RUN, EDIT, PLAN, AGENT, CALL and HANG
 	n    int    // of STEPS, FAIL and RATE
 }
 
@@ -70,7 +71,7 @@ func parseLine(raw string) (line, bool) {
 		return line{word: l.word, n: n}, err == nil && n >= low && n <= high
 	}
 	switch l.word {
-	case wordSay, wordThink, wordRun, wordEdit:
+	case wordSay, wordThink, wordRun, wordEdit, wordCall:
 		return l, l.text != ""
 	case wordPlan, wordAgent, wordHang:
 		return l, true

@@ -78,6 +78,8 @@ func TestWords(t *testing.T) {
 			{text: "result: "},
 		}},
 		{"agent-default", "AGENT", []seen{{calls: []string{"task"}, inputs: []string{"SAY the sub-agent"}}, {text: "result: "}}},
+		{"call", `CALL odowrite {"todos":[]}`, []seen{{calls: []string{"todowrite"}, inputs: []string{`{"todos":[]}`}}, {text: "result: "}}},
+		{"call-default", "CALL todowrite", []seen{{calls: []string{"todowrite"}, inputs: []string{`"todos":`}}, {text: "result: "}}},
 		{"two", "TWO", []seen{
 			{calls: []string{"bash", "bash"}, inputs: []string{"echo one", "echo two"}},
 			{text: "result 1: bash got …\nresult 2: bash got "},

@@ -16,6 +16,7 @@ const (
 	RoleEdit  Role = "edit"  // writes a file
 	RolePlan  Role = "plan"  // keeps a plan or a list of things to do
 	RoleAgent Role = "agent" // starts a sub-agent
+	RoleNamed Role = "named" // is the one that the script names
 )
 
 // Kinds of tools that are called in another way than by name with JSON arguments.
@@ -78,6 +79,8 @@ func fits(role Role) func(Tool, schema, string) (int, string) {
 		return fitPlan
 	case RoleAgent:
 		return fitAgent
+	case RoleNamed:
+		return fitNamed
 	}
 	return func(Tool, schema, string) (int, string) { return 0, "" }
 }
@@ -234,6 +237,22 @@ func fitAgent(t Tool, s schema, argument string) (int, string) {
 		return 2, encode(s.filled(arguments))
 	}
 	return 1, encode(s.filled(arguments))
+}
+
+// fitNamed finds a tool by the end of its name, since agents put something of their own in front of the names of tools that
+// they are given.
+func fitNamed(t Tool, s schema, argument string) (int, string) {
+	name, arguments, _ := strings.Cut(argument, " ")
+	switch {
+	case t.Kind != KindFunction || !strings.HasSuffix(t.Name, name):
+		return 0, ""
+	case strings.TrimSpace(arguments) == "":
+		arguments = encode(s.filled(object{}))
+	}
+	if t.Name == name {
+		return 2, arguments
+	}
+	return 1, arguments
 }
 
 func nameHas(t Tool, parts ...string) bool {

@@ -151,7 +151,7 @@ func TestToolsOfResponses(t *testing.T) {
 func TestWithoutTools(t *testing.T) {
 	everywhere(t, func(t *testing.T, c client, stream bool) {
 		url := fakemodel.New(fakemodel.Options{}).Start(t)
-		for _, word := range []string{"RUN x", "EDIT x", "PLAN", "AGENT", "TWO", "STEPS 2", "BAD"} {
+		for _, word := range []string{"RUN x", "EDIT x", "PLAN", "AGENT", "CALL x", "TWO", "STEPS 2", "BAD"} {
 			body := c.body([]turn{{user: word + "\nSAY on"}}, stream)
 			delete(body, "tools")
 			first, _, _ := strings.Cut(word, " ")
