@@ -20,11 +20,11 @@ const HostRole = "provider-bridge"
 
 // Times that core keeps to.
 const (
-	HandshakeTimeout       = 10 * time.Second // for initialize: nothing is started for it
-	RequestTimeout         = 30 * time.Second // for other requests, if no other time is named
-	SessionTimeout         = 60 * time.Second // for thread/start, thread/resume and thread/fork: agents start slowly
-	StopGrace              = 10 * time.Second // for thread/stop; then the process is stopped
-	ShutdownGrace          = 5 * time.Second  // for shutdown; then the process is told to terminate
+	HandshakeTimeout       = protocol.HandshakeTimeout
+	RequestTimeout         = protocol.RequestTimeout
+	SessionTimeout         = protocol.SessionTimeout
+	StopGrace              = protocol.StopGrace
+	ShutdownGrace          = protocol.ShutdownGrace
 	KillDelay              = 2 * time.Second  // from that to the end of the whole process group
 	ProviderOptionsTimeout = 2 * time.Second  // for a plugin to derive a thread's options
 	ModelListLifetime      = 10 * time.Minute // for which a model list is cached by provider, host and working directory

@@ -16,11 +16,11 @@ import (
 
 // The deadlines that the zero Timeouts stands for.
 const (
-	HandshakeTimeout = 10 * time.Second // a bridge does nothing but say what it can do
-	RequestTimeout   = 30 * time.Second // every method that has no time of its own
-	SessionTimeout   = 60 * time.Second // thread/start, resume and fork start an agent
-	StopTimeout      = 10 * time.Second // thread/stop: the grace in which a turn settles
-	ShutdownTimeout  = 5 * time.Second  // from shutdown to SIGTERM
+	HandshakeTimeout = protocol.HandshakeTimeout
+	RequestTimeout   = protocol.RequestTimeout
+	SessionTimeout   = protocol.SessionTimeout
+	StopTimeout      = protocol.StopGrace
+	ShutdownTimeout  = protocol.ShutdownGrace
 )
 
 // MaxRequests is how many requests of one bridge may be unanswered at a time. Each holds a goroutine and its params; an

@@ -10,7 +10,10 @@
 // stands for null. See docs/spec/bridges-protocol.md.
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 const (
 	// Version is the protocol version that this package speaks.
@@ -37,6 +40,15 @@ const (
 	MaxTitle         = 200       // characters of an open interaction's title
 	MaxInstallArgs   = 64        // arguments of an installation command
 	UnknownKeyBuffer = 256 << 10 // output held for items that are not open yet, a thread
+)
+
+// Times that core keeps to. A bridge that wants to be done in time has less: its answers take time too.
+const (
+	HandshakeTimeout = 10 * time.Second // for initialize: a bridge does nothing but say what it can do
+	RequestTimeout   = 30 * time.Second // for every method that has no time of its own
+	SessionTimeout   = 60 * time.Second // for thread/start, thread/resume and thread/fork: agents start slowly
+	StopGrace        = 10 * time.Second // for thread/stop, in which a turn settles; then the process is stopped
+	ShutdownGrace    = 5 * time.Second  // from shutdown to the signal that terminates the process
 )
 
 // Extra holds the fields of an additive message that this version does not know, by name. They are written back when
