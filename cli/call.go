@@ -15,10 +15,12 @@ import (
 
 	"github.com/bb-kernel/bb/cli/internal/cache"
 	"github.com/bb-kernel/bb/cli/internal/parse"
+	"github.com/bb-kernel/bb/cli/internal/talk"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/header"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/text"
+	"github.com/bb-kernel/bb/kernelcontract/threadapi"
 	"github.com/bb-kernel/bb/kernelcontract/word"
 	"github.com/bb-kernel/bb/sdk"
 )
@@ -30,6 +32,8 @@ type call struct {
 	r     *cache.Record
 	line  *parse.Line
 	input json.RawMessage
+	// follows says that the turn of the input is followed until it has ended.
+	follows bool
 }
 
 // runWord parses the arguments of a word and runs it. When they do not fit, retry is asked first whether there is a newer form
@@ -66,7 +70,7 @@ func (a *app) runWord(r *cache.Record, args []string, run func(*call) int, retry
 		defer cancel()
 		c.ctx = ctx
 	}
-	if w.Kind == kernelcontract.KindStream {
+	if w.Kind == kernelcontract.KindStream || c.follows {
 		defer a.out.watch()()
 	}
 	return run(c)
@@ -85,6 +89,10 @@ func (a *app) prepare(r *cache.Record, args []string) (*call, *kernelcontract.Er
 	if e := secretArgument(w, line); e != nil {
 		return nil, e
 	}
+	follows, e := a.spoken(w, line)
+	if e != nil {
+		return nil, e
+	}
 	v := word.Values{
 		Words: line.Words, Flags: line.Flags, Whole: line.Input, Read: a.source,
 		Secret: func(f *word.Field) (string, error) { return a.secret(fieldTitle(f) + ": ") },
@@ -95,11 +103,11 @@ func (a *app) prepare(r *cache.Record, args []string) (*call, *kernelcontract.Er
 			return nil, parse.Usage("--self: there is no current thread; %s is not set", sdk.EnvThreadID)
 		}
 	}
-	input, err := word.Input(w, v)
+	input, err := word.Input(talk.Method(w), v)
 	if err != nil {
 		return nil, kernelcontract.AsError(err)
 	}
-	return &call{w: w, r: r, line: line, input: input}, nil
+	return &call{w: w, r: r, line: line, input: input, follows: follows}, nil
 }
 
 func fieldTitle(f *word.Field) string {
@@ -197,6 +205,9 @@ func (a *app) callServer(c *cache.Catalog, cl *call) int {
 	}
 	if cl.w.Kind == kernelcontract.KindStream {
 		return a.follow(c, cl, client)
+	}
+	if cl.follows {
+		return a.converse(c, cl, client)
 	}
 	req := sdk.Request{Signature: cl.r.Signature(), Input: cl.input}
 	switch {
@@ -297,29 +308,43 @@ func replaceFile(path string, content []byte) error {
 func (a *app) follow(c *cache.Catalog, cl *call, client *sdk.Client) int {
 	var answer sdk.Answer
 	last := cl.line.Since
+	note := func(say func()) { say() }
+	show := func(f sdk.Frame) error {
+		switch {
+		case a.globals.json:
+			a.out.print(oneLine(f.Item))
+		case f.Text != "": // an item that people need not see has no text
+			a.out.print(a.strip(f.Text))
+		}
+		return nil
+	}
 	req := sdk.Request{Signature: cl.r.Signature(), Input: cl.input, Since: cl.line.Since, OnOpen: func(an sdk.Answer) {
 		if answer.CallID != "" && !cl.line.Quiet {
-			a.warnf("connected again")
+			note(func() { a.warnf("connected again") })
 		}
 		answer = an
 	}}
-	if !a.globals.json {
+	switch {
+	case a.globals.json:
+	case cl.w.Ref == threadapi.Events.Ref: // text that flows is made here, where what was shown is known
+		flow := talk.NewFlow(a.render(), a.write)
+		defer flow.Close()
+		note, show = flow.Note, func(f sdk.Frame) error { return flow.Event(f.Item) }
+	default:
 		r := a.render()
 		req.Render = &r
 	}
 	code := kernelcontract.ExitOK
 	for f, err := range client.Follow(cl.ctx, req) {
+		if err == nil {
+			err = show(f)
+		}
 		if err != nil {
-			code = a.fail(kernelcontract.AsError(err), true)
+			note(func() { code = a.fail(kernelcontract.AsError(err), true) })
 			break
 		}
 		if f.Cursor != "" {
 			last = f.Cursor
-		}
-		if a.globals.json {
-			a.out.print(oneLine(f.Item))
-		} else {
-			a.out.print(a.strip(f.Text))
 		}
 	}
 	if code != kernelcontract.ExitOK && cl.w.Resumable && answer.CallID != "" && last != "" && !cl.line.Quiet && !a.unread() {

@@ -102,7 +102,8 @@ func (a *app) candidates(before []string, current string) []word.Row {
 	case m.group != nil:
 		return groupCandidates(m)
 	}
-	rows := wordCandidates(m.record.Word, l.without(before, m.n), current)
+	rest := l.without(before, m.n)
+	rows := append(wordCandidates(m.record.Word, rest, current), a.ids(m.record.Word, rest, current)...)
 	if g := c.Group(l.words[0]); g != nil && m.n == 1 && len(l.words) == 1 { // a group of the same name
 		if head, err := c.Head(g.File); err == nil {
 			rows = append(rows, groupCandidates(&match{group: g, head: head, path: l.words[:1]})...)
@@ -185,26 +186,33 @@ func groupCandidates(m *match) []word.Row {
 
 // wordCandidates lists flags, values of a flag, or values of the next positional.
 func wordCandidates(w *word.Word, before []string, current string) []word.Row {
-	if n := len(before); n > 0 {
-		if f := valueFlag(w, before[n-1]); f != nil {
-			return choiceRows(f, "")
-		} else if optionTakesValue(w, before[n-1]) {
-			return nil
-		}
-	}
-	if flag, _, hasValue := strings.Cut(current, "="); hasValue && strings.HasPrefix(flag, "--") {
-		if f := valueFlag(w, flag); f != nil {
-			return choiceRows(f, flag+"=")
-		}
-		return nil
-	}
-	if strings.HasPrefix(current, "-") {
+	f, prefix, flag := wanted(w, before, current)
+	switch {
+	case f != nil:
+		return choiceRows(f, prefix)
+	case flag:
 		return flagRows(w, before)
 	}
-	if f := nextPositional(w, before); f != nil {
-		return choiceRows(f, "")
-	}
 	return nil
+}
+
+// wanted returns the field whose value stands at the place of current, with what stands before the value there; nil: none
+// does. flag says that a flag is begun.
+func wanted(w *word.Word, before []string, current string) (f *word.Field, prefix string, flag bool) {
+	if n := len(before); n > 0 {
+		if f := valueFlag(w, before[n-1]); f != nil {
+			return f, "", false
+		} else if optionTakesValue(w, before[n-1]) {
+			return nil, "", false
+		}
+	}
+	if name, _, hasValue := strings.Cut(current, "="); hasValue && strings.HasPrefix(name, "--") {
+		return valueFlag(w, name), name + "=", false
+	}
+	if strings.HasPrefix(current, "-") {
+		return nil, "", true
+	}
+	return nextPositional(w, before), "", false
 }
 
 // valueFlag returns the field whose flag an argument is, when it takes a value.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bb-kernel/bb/cli/internal/cache"
 	"github.com/bb-kernel/bb/cli/internal/parse"
+	"github.com/bb-kernel/bb/cli/internal/talk"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/schema"
 	"github.com/bb-kernel/bb/kernelcontract/word"
@@ -214,6 +215,7 @@ func find(c *cache.Catalog, f cache.File, head *cache.Head, words, args []string
 			if err != nil {
 				return nil, err
 			}
+			r.Word = talk.Extend(r.Word)
 			return &match{record: r, n: len(words), alias: w.Flag}, nil
 		}
 	}
@@ -224,6 +226,7 @@ func find(c *cache.Catalog, f cache.File, head *cache.Head, words, args []string
 	if err != nil {
 		return nil, err
 	}
+	r.Word = talk.Extend(r.Word)
 	return &match{record: r, n: len(words)}, nil
 }
 

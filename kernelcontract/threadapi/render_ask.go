@@ -173,6 +173,9 @@ func (p *paper) question(indent int, q Question) {
 	}
 }
 
+// HowToAnswer is the command line that answers the interaction.
+func (i Interaction) HowToAnswer() string { return howTo(i.ID, i.Asks()) }
+
 // howTo says how an interaction is answered from the command line.
 func howTo(id string, r Request) string {
 	say := "bb interaction resolve " + id

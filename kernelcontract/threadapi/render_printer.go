@@ -16,7 +16,7 @@ import (
 type Printer struct {
 	// Render is the screen.
 	Render kernelcontract.Render
-	// Prompts says that the program asks for answers itself: how to answer is left out.
+	// Prompts says that the program asks for answers itself: how to answer is said only of the kinds that plugins declare.
 	Prompts bool
 
 	paper  paper
@@ -264,11 +264,19 @@ func (p *Printer) input(e *Event) {
 	if v.By != "" && !strings.HasPrefix(v.By, "user:") {
 		who = v.By + ": "
 	}
-	said := make([]string, len(v.Input))
+	said, words := "", false
 	for i, raw := range v.Input {
-		said[i] = partText(raw)
+		plain := len(raw) > 0 && raw[0] == '"'
+		switch {
+		case i == 0:
+		case plain && words: // neighbouring words are one text
+			said += " "
+		default:
+			said += "\n"
+		}
+		said, words = said+partText(raw), plain
 	}
-	lines := strings.Split(who+strings.Join(said, "\n"), "\n")
+	lines := strings.Split(who+said, "\n")
 	p.note(strong, 0, "> "+strings.Join(lines, "\n  "))
 }
 
@@ -308,7 +316,7 @@ func (p *Printer) opened(e *Event) {
 	}
 	p.flow, p.spoken = "", true
 	p.paper.ask(indent, r, files)
-	if !p.Prompts {
+	if !p.Prompts || r.Kind != KindApproval && r.Kind != KindQuestion {
 		p.paper.line(faint, indent+step, "answer: "+howTo(v.InteractionID, r))
 	}
 }

@@ -128,9 +128,9 @@ var printerTests = []struct {
 		happened("item.progress", "t", `{"message":"half","item":null,"presentation":null}`), happened("item.progress", "t", `{"message":"half","item":null,"presentation":null}`),
 	}, "* fetch\n  half\n"},
 	{"inputs are quoted, and others are named", []threadapi.Event{
-		happened(threadapi.EventInputSent, "", `{"clientRequestId":"r","steers":false,"by":"user:local","input":["Hi\nyou",{"type":"localFile","path":"/a"}]}`),
+		happened(threadapi.EventInputSent, "", `{"clientRequestId":"r","steers":false,"by":"user:local","input":["Hi\nyou","there",{"type":"localFile","path":"/a"}]}`),
 		happened(threadapi.EventInputSent, "", `{"clientRequestId":"r","steers":false,"by":"agent:th2","input":[{"type":"text","text":"Do"},{"type":"image","url":"data:x"}]}`),
-	}, "> Hi\n  you\n  [/a]\n\n> agent:th2: Do\n  [image]\n"},
+	}, "> Hi\n  you there\n  [/a]\n\n> agent:th2: Do\n  [image]\n"},
 	{"an approval says what, why and how to answer", []threadapi.Event{
 		happened(threadapi.EventInteractionOpened, "", asked),
 		happened(threadapi.EventInteractionResolved, "", `{"interactionId":"in_1","resolution":{"kind":"approval","decision":"deny","granted":null},"by":"user:local"}`),
