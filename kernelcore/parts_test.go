@@ -308,3 +308,17 @@ func TestChangedTellsOfTheNextChangeOnly(t *testing.T) {
 	<-changed
 	is.True(k.Changed() != changed)
 }
+
+func TestManifestHasProviders(t *testing.T) {
+	is := is.New(t)
+	k := start(t, kernelcore.Options{Plugins: []*pluginsdk.Plugin{bringing("a", "one", "two")}})
+	m, err := kernelapi.GetManifest.Call(t.Context(), k.As(local), kernelcontract.None{})
+	is.NoErr(err)
+	plugin := m.Plugins[len(m.Plugins)-1]
+	is.Equal(plugin.InteractionKinds, []string{"a/form"})
+	is.Equal(len(plugin.Providers), 2)
+	got, wrong := protocol.Decode[protocol.ProviderDeclaration](plugin.Providers[0]) // the whole declaration
+	is.True(wrong == nil)
+	is.Equal(got.ID, "one")
+	is.Equal(len(got.Check()), 0)
+}

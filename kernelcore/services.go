@@ -39,6 +39,10 @@ func (k *Kernel) snapshot() services.Snapshot {
 		out := services.Plugin{ID: p.plugin.ID, Version: p.plugin.Version, Summary: p.plugin.Summary, State: p.state, Config: p.plugin.Config, Declared: p.plugin.Services}
 		if p.loaded != nil {
 			out.Services, out.Requires, out.Guide = p.loaded.Services, p.loaded.Requires, p.loaded.Guide
+			out.InteractionKinds = p.loaded.InteractionKinds
+			for _, one := range p.loaded.Providers {
+				out.Providers = append(out.Providers, one.Declaration)
+			}
 		}
 		s.Plugins = append(s.Plugins, out)
 	}

@@ -32,6 +32,10 @@ type Plugin struct {
 	Summary  string    `json:"summary"`
 	State    State     `json:"state"`
 	Services []Service `json:"services"`
+	// Providers are the declarations of the providers of agents that the plugin brings, as docs/spec/bridges-protocol.md has
+	// them; InteractionKinds the kinds of questions that they ask beside those of the protocol.
+	Providers        []json.RawMessage `json:"providers,omitempty"`
+	InteractionKinds []string          `json:"interactionKinds,omitempty"`
 }
 
 // State says what becomes of a plugin.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/bb-kernel/bb/bridgekit/protocol"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/docs"
 	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
@@ -35,7 +36,15 @@ func build(serverID string, s *Snapshot) *manifest.Manifest {
 	}
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
-		out := manifest.Plugin{ID: p.ID, Version: p.Version, Summary: p.Summary, State: p.State, Services: []manifest.Service{}}
+		out := manifest.Plugin{ID: p.ID, Version: p.Version, Summary: p.Summary, State: p.State, Services: []manifest.Service{}, InteractionKinds: p.InteractionKinds}
+		for _, d := range p.Providers {
+			raw, err := protocol.Marshal(d)
+			if err != nil {
+				m.Problems = append(m.Problems, manifest.Problem{PluginID: p.ID, Message: fmt.Sprintf("the provider %s is not described: %s", d.ID, err)})
+				continue
+			}
+			out.Providers = append(out.Providers, raw)
+		}
 		for _, def := range p.Services {
 			service := manifest.Service{
 				ID: def.ID(), Summary: def.Summary, Group: orEmpty(def.Group), Aliases: orEmpty(def.Aliases), Methods: []docs.MethodDoc{},

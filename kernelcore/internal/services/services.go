@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/bb-kernel/bb/bridgekit/protocol"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
@@ -48,6 +49,8 @@ type Plugin struct {
 	State                manifest.State
 	Services             []*kernelcontract.ServiceDef // what it offers now
 	Declared             []*kernelcontract.Service    // what it offers when it is ready
+	Providers            []protocol.ProviderDeclaration
+	InteractionKinds     []string
 	Requires             []string
 	Config               []pluginsdk.ConfigKey
 	Guide                []pluginsdk.Chapter
