@@ -173,7 +173,7 @@ func (p *provider) discard(s *Session, ctx context.Context, ref protocol.ThreadR
 	}
 	var answer *wire.Error
 	if errors.As(err, &answer) {
-		bridgekit.ContextOf(ctx).Log(protocol.LogInfo, "Codex did not delete the thread: "+answerText(answer), nil)
+		bridgekit.ContextOf(ctx).Log(protocol.LogInfo, "Codex did not delete the thread: "+answer.Message, nil)
 		return nil
 	}
 	return err

@@ -31,7 +31,7 @@ func unified(p protocol.PathChange, diff string) string {
 	}
 	diff = diff[at:] // Codex puts a note about a move behind the hunks
 	if end := strings.Index(diff, "\n\nMoved to: "); end >= 0 {
-		diff = diff[:end+1]
+		diff = diff[:end]
 	}
 	if !strings.HasSuffix(diff, "\n") {
 		diff += "\n"

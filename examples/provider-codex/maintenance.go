@@ -151,7 +151,7 @@ func (p *provider) usage(ctx context.Context, params protocol.ProviderParams) (p
 	case errors.Is(err, protocol.MissingExecutable):
 		u = protocol.ProviderUsage{Status: protocol.UsageNotInstalled}
 	case errors.As(err, &answer):
-		u = protocol.ProviderUsage{Status: protocol.UsageError, Message: answerText(answer)}
+		u = protocol.ProviderUsage{Status: protocol.UsageError, Message: answer.Message}
 	default:
 		return protocol.UsageResult{}, err
 	}

@@ -154,6 +154,10 @@ func (a *server) breaks(why string) {
 // call asks the app-server for something and reads its answer into result.
 func (a *server) call(ctx context.Context, method string, params, result any) error {
 	raw, err := a.peer.Call(ctx, method, params)
+	var answer *wire.Error
+	if errors.As(err, &answer) {
+		return &wire.Error{Code: answer.Code, Message: cut(a.hide(answer.Message), maxLastWords)} // what else is in it may be anything
+	}
 	if err != nil {
 		return a.explain(ctx, err)
 	}
@@ -176,10 +180,6 @@ func (a *server) explain(ctx context.Context, err error) error {
 	if !errors.Is(err, wire.ErrClosed) && a.alive() || ctx.Err() != nil {
 		return err
 	}
-	var answer *wire.Error
-	if errors.As(err, &answer) {
-		return err // it said so before
-	}
 	select {
 	case <-a.gone:
 	case <-ctx.Done():
@@ -194,10 +194,7 @@ func (a *server) death() error {
 		return &deathError{*why + ", and was ended"}
 	}
 	message := fmt.Sprintf("Codex %s", a.exit)
-	if words := lastWords(a.proc.Stderr()); words != "" {
-		for _, secret := range a.hidden {
-			words = strings.ReplaceAll(words, secret, "[hidden]")
-		}
+	if words := a.hide(lastWords(a.proc.Stderr())); words != "" {
 		message += ": " + words
 	}
 	return &deathError{message}
@@ -211,6 +208,14 @@ func (a *server) alive() bool {
 	default:
 		return true
 	}
+}
+
+// hide takes out of a text what looks like a credential, and those of the environment.
+func (a *server) hide(text string) string {
+	for _, secret := range a.hidden {
+		text = strings.ReplaceAll(text, secret, hidden)
+	}
+	return hideKeys(text)
 }
 
 // secrets are the values of an environment under names of secrets, those that are too short to be one excepted.
@@ -244,7 +249,7 @@ func lastWords(stderr []byte) string {
 			stderr = stderr[i+1:]
 		}
 	}
-	return hideKeys(strings.TrimSpace(withoutColours(strings.ToValidUTF8(string(stderr), "\uFFFD"))))
+	return strings.TrimSpace(withoutColours(valid(string(stderr))))
 }
 
 // versioned puts the member jsonrpc, which Codex leaves out, in front of each object of a stream of lines.

@@ -68,9 +68,9 @@ func (s *Session) load(ctx context.Context, a *server, method string, which sche
 	switch {
 	case err == nil:
 	case errors.As(err, &answer) && method == schema.ThreadResume:
-		return protocol.SessionNotRestorable.Errorf("Codex does not load the thread %s: %s", which.ThreadID, answerText(answer))
+		return protocol.SessionNotRestorable.Errorf("Codex does not load the thread %s: %s", which.ThreadID, answer.Message)
 	case errors.As(err, &answer):
-		return protocol.BridgeError.Errorf("Codex refuses %s: %s", method, answerText(answer))
+		return protocol.BridgeError.Errorf("Codex refuses %s: %s", method, answer.Message)
 	default:
 		return err
 	}
@@ -249,7 +249,7 @@ func (s *Session) notify(_ context.Context, n wire.Notification) {
 // such as the output of a shell that outlived its turn, and usage that is reported when a thread is loaded.
 func (s *Session) ofTurn(n wire.Notification, p schema.Note) {
 	t := s.turn
-	if t == nil || t.key == "" || p.TurnID != t.key {
+	if t == nil || t.key == "" || p.TurnID != t.key || t.result != nil && !(t.stopping && n.Method == schema.ItemCompleted) {
 		coverage := protocol.CoverageNoise
 		if p.TurnID == "" && !known(n.Method) {
 			coverage = protocol.CoverageUnknown

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
-	"github.com/bb-kernel/bb/bridgekit/wire"
 )
 
 // cut shortens a text to at most limit bytes, at its end, and makes it valid.
@@ -109,16 +108,16 @@ func object(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// answerText is what an error of Codex says, without what looks like a key.
-func answerText(e *wire.Error) string { return cut(hideKeys(e.Message), maxLastWords) }
-
 // What is taken out of texts of Codex: credentials, and the colours of its log.
 var (
 	keyPattern    = regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/-]{8,}=*|\bsk-[\w*-]{8,}|\beyJ[\w.-]{16,}`)
 	colourPattern = regexp.MustCompile("\x1b\\[[0-9;]*m")
 )
 
+// hidden stands for a secret.
+const hidden = "[hidden]"
+
 // hideKeys takes out what looks like a credential: keys of OpenAI, web tokens, and what follows the word Bearer.
-func hideKeys(text string) string { return keyPattern.ReplaceAllString(text, "$1[hidden]") }
+func hideKeys(text string) string { return keyPattern.ReplaceAllString(text, "$1"+hidden) }
 
 func withoutColours(text string) string { return colourPattern.ReplaceAllString(text, "") }

@@ -116,7 +116,7 @@ func (s *Session) startTurn(ctx context.Context, p protocol.TurnStartParams) err
 func refusal(err error) error {
 	var answer *wire.Error
 	if errors.As(err, &answer) {
-		return protocol.BridgeError.Errorf("Codex does not take the input: %s", answerText(answer))
+		return protocol.BridgeError.Errorf("Codex does not take the input: %s", answer.Message)
 	}
 	return err
 }
@@ -323,7 +323,7 @@ func (s *Session) steer(ctx context.Context, p protocol.TurnSteerParams) error {
 	err = a.call(ctx, schema.TurnSteer, schema.SteerParams{ThreadID: s.id, Input: input, ExpectedTurnID: t.key}, nil)
 	var answer *wire.Error
 	if errors.As(err, &answer) {
-		return protocol.NoActiveTurn.Errorf("Codex does not take the input: %s", answerText(answer))
+		return protocol.NoActiveTurn.Errorf("Codex does not take the input: %s", answer.Message)
 	}
 	if err != nil {
 		return err
