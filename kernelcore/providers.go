@@ -100,8 +100,8 @@ func (k *Kernel) Store() Store { return k.store }
 // URL returns where clients reach Handler, as Options.URL gave it; "" when nobody said.
 func (k *Kernel) URL() string { return k.o.URL }
 
-// DataDir returns the directory for what has to be in files: Options.DataDir, or a temporary one, which is made when it is
-// first asked for and removed by Close.
+// DataDir returns the directory for what has to be in files: the absolute path of Options.DataDir, or a temporary directory,
+// which is made when it is first asked for and removed by Close.
 func (k *Kernel) DataDir() string { return k.dataDir() }
 
 // PluginDir returns the directory of a plugin's programs, such as its bridges. It need not exist. Remove deletes it.
@@ -120,6 +120,9 @@ func (k *Kernel) removePluginDir(pluginID string) error {
 // makeDataDir makes the directory of a kernel that was given none. It is called once.
 func (k *Kernel) makeDataDir() string {
 	if k.o.DataDir != "" {
+		if dir, err := filepath.Abs(k.o.DataDir); err == nil { // programs in other directories get to know it
+			return dir
+		}
 		return k.o.DataDir
 	}
 	dir, err := os.MkdirTemp("", "bb-kernel-")

@@ -21,7 +21,8 @@ type Bridge struct {
 	Options              protocol.JSONObject // the bridgeOptions of sessions
 	Serial               uint64              // another one for each process
 
-	made    string // fingerprint of what it was made from
+	self    process // the zero one where the system does not tell
+	made    string  // fingerprint of what it was made from
 	started time.Time
 	scratch string        // its temporary directory
 	stale   atomic.Bool   // a fresh one was asked for
@@ -149,9 +150,8 @@ func (b *Bridge) deliver(fn func()) {
 	fn()
 }
 
-// run sets the Bridge and delivers what came before.
-func (b *Bridge) run(hb *host.Bridge) {
-	b.Bridge = hb
+// run delivers what came before the Bridge was set.
+func (b *Bridge) run() {
 	for {
 		b.mu.Lock()
 		early := b.early

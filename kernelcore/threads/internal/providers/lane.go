@@ -174,10 +174,11 @@ func (l *lane) launch(one kernelcore.Provider) (*Bridge, error) {
 		removeScratch(p, b)
 		return nil, err
 	}
-	if err := p.record(ctx, hb.PID(), d.ID); err != nil {
+	b.Bridge = hb
+	if err := p.record(ctx, b); err != nil {
 		p.log.Warn("a bridge is not recorded: nobody kills it if this program is killed", "provider", d.ID, "error", err)
 	}
-	b.run(hb)
+	b.run()
 	return b, nil
 }
 
@@ -223,7 +224,8 @@ func (b *Bridge) ended() bool {
 
 // end stops a process in its order, and waits until that is over.
 func (l *lane) end(ctx context.Context, b *Bridge) {
-	_ = b.Stop(ctx) // it says only that ctx ended
+	b.notice(processes()) // what its end leaves behind is killed
+	_ = b.Stop(ctx)       // it says only that ctx ended
 	<-b.gone
 }
 

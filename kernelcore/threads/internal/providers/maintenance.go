@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -224,7 +221,7 @@ func (c *presence) clear() {
 // when the plugin named it; else a provider that is shown only when it is installed asks its bridge.
 func (p *Pool) installed(ctx context.Context, s *slot, one kernelcore.Provider) *bool {
 	no := false
-	if !found(one.Program.Command[0]) {
+	if !found(absolute(one.Program.Command)[0]) {
 		return &no
 	}
 	if agent := one.Program.Agent; agent != "" {
@@ -249,14 +246,10 @@ func (p *Pool) installed(ctx context.Context, s *slot, one kernelcore.Provider) 
 	return &status.Installed
 }
 
-// found tells whether a program is there: a name in the PATH, a path in the file system.
+// found tells whether a program is there: a name in the PATH, or a path.
 func found(program string) bool {
-	if !strings.ContainsRune(program, filepath.Separator) && !strings.Contains(program, "/") {
-		_, err := exec.LookPath(program)
-		return err == nil
-	}
-	info, err := os.Stat(program)
-	return err == nil && !info.IsDir()
+	_, err := exec.LookPath(program)
+	return err == nil
 }
 
 // errBusy says that an installation is under way.

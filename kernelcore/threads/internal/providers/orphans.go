@@ -28,13 +28,13 @@ type record struct {
 	Strays     []process `json:"strays,omitempty"` // descendants outside of its group
 }
 
-// record keeps that a bridge runs.
-func (p *Pool) record(ctx context.Context, pid int, providerID string) error {
-	self, ok := processOf(pid)
-	if !ok { // the system does not tell, or it has ended
+// record keeps that a bridge runs, where the system tells which processes there are.
+func (p *Pool) record(ctx context.Context, b *Bridge) error {
+	var ok bool
+	if b.self, ok = processOf(b.PID()); !ok {
 		return nil
 	}
-	return p.keepRecord(ctx, record{process: self, ProviderID: providerID})
+	return p.keepRecord(ctx, record{process: b.self, ProviderID: b.ProviderID})
 }
 
 func (p *Pool) keepRecord(ctx context.Context, r record) error {
@@ -143,12 +143,8 @@ func (p *Pool) recordDescendants() {
 }
 
 func (p *Pool) keepStrays(b *Bridge) {
-	self, ok := processOf(b.PID())
-	if !ok {
-		return
-	}
 	b.mu.Lock()
-	r := record{process: self, ProviderID: b.ProviderID, Strays: slices.Clone(b.strays)}
+	r := record{process: b.self, ProviderID: b.ProviderID, Strays: slices.Clone(b.strays)}
 	b.mu.Unlock()
 	if err := p.keepRecord(p.ctx, r); err != nil && p.ctx.Err() == nil {
 		p.log.Warn("processes that an agent started are not recorded", "provider", b.ProviderID, "error", err)
@@ -160,25 +156,30 @@ const maxStrays = 1024
 
 // notice takes note of the bridge's strays among the processes of now, and tells whether they have changed.
 func (b *Bridge) notice(now []process) bool {
-	pid := b.PID()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	doomed := map[int]bool{pid: true}
 	at := make(map[int]process, len(now))
 	for _, one := range now {
 		at[one.PID] = one
-		if one.group == pid {
+	}
+	same := func(one process) bool { return one.Start != "" && at[one.PID].Start == one.Start }
+	if !same(b.self) { // it has ended, and its number may be another's
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	doomed := map[int]bool{}
+	for _, one := range now {
+		if one.group == b.self.PID {
+			doomed[one.PID] = true
+		}
+	}
+	for _, one := range b.strays { // those that have lost their parents are still the agent's
+		if same(one) {
 			doomed[one.PID] = true
 		}
 	}
 	var strays []process
-	for _, one := range b.strays { // those that have lost their parents are still the agent's
-		if at[one.PID].Start == one.Start {
-			doomed[one.PID] = true
-		}
-	}
 	for _, one := range withDescendants(now, doomed) {
-		if one.group != pid && one.PID != pid {
+		if one.group != b.self.PID {
 			strays = append(strays, one)
 		}
 	}
