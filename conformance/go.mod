@@ -12,6 +12,7 @@ require (
 )
 
 require (
+	github.com/bb-kernel/bb/pluginsdk v0.1.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect
 	github.com/swaggest/jsonschema-go v0.3.74 // indirect
