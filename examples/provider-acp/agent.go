@@ -86,7 +86,7 @@ func (p *provider) launch(ctx context.Context, l launch) (*agent, error) {
 		err = json.Unmarshal(raw, &a.about)
 	}
 	if err != nil {
-		err = a.explain(ctx, fmt.Errorf("%s does not speak the Agent Client Protocol: %w", l.command[0], err))
+		err = fmt.Errorf("%s does not speak the Agent Client Protocol: %w", l.command[0], a.explain(ctx, err))
 	} else if v := a.about.ProtocolVersion; v != schema.Version {
 		err = &versionError{v}
 	}

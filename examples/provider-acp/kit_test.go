@@ -86,7 +86,7 @@ func start(t *testing.T, o acp.Options, cwd string, env ...string) *core {
 	c.ctx, stop = context.WithTimeout(context.Background(), 2*time.Minute)
 	note := func(name string) { c.mu.Lock(); c.notes = append(c.notes, name); c.wake(); c.mu.Unlock() }
 	c.bridge, err = host.Start(c.ctx, host.Options{
-		Command: []string{os.Args[0]}, Env: append(env, "GORACE=atexit_sleep_ms=0", bridgeVariable+"="+string(options), bridgekit.DataDirVariable+"="+t.TempDir()),
+		Command: []string{os.Args[0]}, Env: append(env, "PATH="+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", bridgeVariable+"="+string(options), bridgekit.DataDirVariable+"="+t.TempDir()),
 		Client: protocol.ClientInfo{Name: "bb", Version: "1"}, Plugin: protocol.PluginInfo{ID: "acp", Version: "1"},
 		Declarations: []protocol.ProviderDeclaration{d}, InteractionKinds: []string{acp.InteractionKind(o)},
 		Handler: host.Handler{

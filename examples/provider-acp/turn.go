@@ -102,6 +102,9 @@ func (s *Session) startTurn(ctx context.Context, p protocol.TurnStartParams) err
 	if err != nil {
 		err = a.explain(ctx, err)
 	}
+	if needsLogin(err) {
+		err = &loginError{hint: s.p.signInHint(a.about), cause: err}
+	}
 	t.cancel(context.Canceled) // nobody waits for permissions any longer
 	t.work.Wait()
 	return t.finish(raw, err)
