@@ -19,15 +19,18 @@ type Printer struct {
 	// Prompts says that the program asks for answers itself: how to answer is said only of the kinds that plugins declare.
 	Prompts bool
 
-	paper  paper
-	items  map[string]*shown
-	flow   string // the item whose text was written last
-	held   *Event // an interaction that a rule may answer at once
-	usage  *usage // of the open turn
-	todo   string // the last list of steps that was shown
-	spoken bool   // something was shown
-	whole  bool   // events come alone: items are shown when they settle
-	digest bool   // long output is cut
+	paper   paper
+	items   map[string]*shown
+	flow    string // the item whose text was written last
+	stream  *said  // which of its texts
+	failure string // the last error that was shown in the open turn
+	session bool   // it was said that the session is another one
+	held    *Event // an interaction that a rule may answer at once
+	usage   *usage // of the open turn
+	todo    string // the last list of steps that was shown
+	spoken  bool   // something was shown
+	whole   bool   // events come alone: items are shown when they settle
+	digest  bool   // long output is cut
 }
 
 // shown is what was shown of an open item.
@@ -37,8 +40,9 @@ type shown struct {
 	item         item
 	look         look
 	headed       bool
-	text         said // of the stream text
-	summary      said // of the stream summary
+	name         string // as it was shown
+	text         said   // of the stream text
+	summary      said   // of the stream summary
 	output       said
 	progress     string
 }
@@ -215,6 +219,7 @@ func (p *Printer) notice(e *Event) {
 	case EventThreadSession:
 		switch {
 		case v.ContextLost:
+			p.session = true
 			p.note(caution, 0, "warning: the agent no longer knows what was said before"+because(v.Reason))
 		case v.State == "lost":
 			p.note(caution, 0, "warning: the agent's session ended"+because(v.Reason))
@@ -231,8 +236,13 @@ func (p *Printer) notice(e *Event) {
 		if v.WillRetry {
 			s += " (it tries again)"
 		}
+		p.failure = v.Message
 		p.note(bad, 0, s)
 	case "provider.warning":
+		if v.Category == "session-replaced" && p.session {
+			p.session = false
+			return // that was said
+		}
 		s := "warning: " + first(deref(v.Summary), v.Category)
 		if d := deref(v.Details); d != "" && d != deref(v.Summary) {
 			s += "\n" + d
@@ -416,7 +426,7 @@ func (p *Printer) to(id string, s *shown) {
 		line, _, _ := strings.Cut(name, "\n")
 		p.paper.line(faint, s.depth*step, "… "+line)
 	}
-	s.headed = true
+	s.headed, s.name = true, name
 }
 
 // grow shows more of a text of an item.
@@ -426,6 +436,10 @@ func (p *Printer) grow(id string, s *shown, to *said, t string) {
 	}
 	to.add(t)
 	p.to(id, s)
+	if p.stream != to { // the summary of a thought, then the thought
+		p.paper.end()
+		p.stream = to
+	}
 	look, indent := plain, s.depth*step
 	switch s.item.Kind {
 	case RowReasoning:
@@ -499,6 +513,9 @@ func (p *Printer) settle(id string, s *shown, status string) {
 		p.paper.changes(indent, i.Changes)
 	default:
 		p.to(id, s)
+		if name := i.name(s.look, p.Render.Columns()-indent-step); name != s.name && strings.Contains(i.Kind, "/") { // an extension says at the end what it did
+			p.paper.line(plain, indent+step, strings.TrimPrefix(name, "* "))
+		}
 		out, more := outputOf(i), 0
 		if s.output.n == 0 && (p.digest || i.Kind == RowTool) {
 			out, more = head(out, maxOutputLines)
@@ -545,7 +562,11 @@ func (p *Printer) turn(e *Event) {
 	if p.usage != nil {
 		used = p.usage.String()
 	}
-	p.usage, p.todo = nil, ""
+	why := ""
+	if v.Error != nil && (v.Error.Message != p.failure || p.failure == "") {
+		why = v.Error.Message
+	}
+	p.usage, p.todo, p.failure = nil, "", ""
 	for id, s := range p.items {
 		if s.turn == e.Scope.TurnID {
 			delete(p.items, id)
@@ -557,16 +578,8 @@ func (p *Printer) turn(e *Event) {
 			p.note(faint, 0, used)
 		}
 	case "failed":
-		why := ""
-		if v.Error != nil {
-			why = v.Error.Message
-		}
 		p.note(bad, 0, "The turn failed"+because(why))
 	case "interrupted":
-		why := ""
-		if v.Error != nil {
-			why = v.Error.Message
-		}
 		p.note(caution, 0, "The turn was interrupted"+because(why))
 	case "merged":
 		p.note(faint, 0, "The agent took this into the turn that was open.")

@@ -74,6 +74,11 @@ var printerTests = []struct {
 		happened(completed, "r", item("completed", `"kind":"reasoning","text":"long","summary":"short"`)),
 		happened(completed, "r2", item("completed", `"kind":"reasoning","text":"long","summary":""`)),
 	}, "short\nlong\n"},
+	{"a thought stands below its summary", []threadapi.Event{
+		happened(started, "r", item("", `"kind":"reasoning","text":"","summary":""`)),
+		happened("item.text", "r", `{"stream":"summary","text":"short"}`), happened("item.text", "r", `{"stream":"text","text":"long"}`),
+		happened(completed, "r", item("completed", `"kind":"reasoning","text":"long","summary":"short"`)),
+	}, "short\nlong\n"},
 	{"a plan has a heading", []threadapi.Event{
 		happened(started, "p", item("", `"kind":"plan","text":"1. Read","path":null`)), happened(completed, "p", item("completed", `"kind":"plan","text":"1. Read\n2. Write","path":null`)),
 	}, "Plan\n  1. Read\n  2. Write\n"},
@@ -118,6 +123,10 @@ var printerTests = []struct {
 	{"an extension shows its presentation", []threadapi.Event{
 		happened(completed, "e", `{"status":"completed","partial":false,"item":{"kind":"demo/card","payload":{}},"presentation":{"label":"Drew","icon":"x","title":"a card","detail":"red"}}`),
 	}, "* Drew a card red\n"},
+	{"an extension says at the end what it did", []threadapi.Event{
+		happened(started, "e", `{"item":{"kind":"demo/card","payload":{}},"presentation":{"label":"Drawing","icon":"x"}}`),
+		happened(completed, "e", `{"status":"completed","partial":false,"item":{"kind":"demo/card","payload":{}},"presentation":{"label":"Drew","icon":"x","title":"a card"}}`),
+	}, "* Drawing\n  Drew a card\n"},
 	{"what asks to be left out is left out", []threadapi.Event{
 		happened(started, "e", `{"item":{"kind":"message","text":"a"},"presentation":{"label":"x","icon":"x","suppress":true}}`),
 		happened("item.text", "e", `{"stream":"text","text":"b"}`),
@@ -174,6 +183,14 @@ var printerTests = []struct {
 		happened("provider.modelFallback", "", `{"originalModel":"a","fallbackModel":"b","reason":"provider","message":"busy"}`),
 		happened("turn.input_failed", "", `{"clientRequestId":"r","message":"gone"}`),
 	}, "error: slow down\n429 (it tries again)\nwarning: deprecated\nuse b\nwarning: b answers instead of a: busy\nwarning: an input did not reach the agent: gone\n"},
+	{"a turn that fails does not repeat its error", []threadapi.Event{
+		happened("provider.error", "", `{"message":"no","willRetry":false,"settlesTurn":true}`), happened("turn.completed", "", `{"status":"failed","error":{"message":"no"}}`),
+		happened("turn.completed", "", `{"status":"failed","error":{"message":"no"}}`),
+	}, "error: no\nThe turn failed\nThe turn failed: no\n"},
+	{"a session that is replaced is said once", []threadapi.Event{
+		happened(threadapi.EventThreadSession, "", `{"state":"replaced","contextLost":true,"reason":"it crashed"}`),
+		happened("provider.warning", "", `{"category":"session-replaced","summary":"it crashed","details":null}`),
+	}, "warning: the agent no longer knows what was said before: it crashed\n"},
 	{"what happens to the thread", []threadapi.Event{
 		happened(threadapi.EventThreadForked, "", `{"forkedFrom":"th0"}`), happened(threadapi.EventThreadRenamed, "", `{"title":"New"}`),
 		happened(threadapi.EventThreadArchived, "", `{}`), happened(threadapi.EventThreadUnarchived, "", `{}`),
