@@ -41,8 +41,8 @@ func TestCodexConforms(t *testing.T) {
 		"profiles": []map[string]any{{"args": []string{}, "env": map[string]string{bridgeVariable: string(options)}, "declarations": []protocol.ProviderDeclaration{codex.Declaration(o)}}},
 		"options":  ask, "tools": lookup,
 		"prompts": map[string]prompt{
-			"plain": {text("SAY hello")}, "items": {text("RUN echo hello")}, "dynamicTool": {text(`AGENT lookup_word {"word":"echo"}`)},
-			"question": {text("AGENT request_user_input " + question)}, "approval": {text("RUN touch approved")}, "slow": {text("HANG hold on")},
+			"plain": {text("SAY hello")}, "items": {text("RUN echo hello")}, "dynamicTool": {text(`CALL lookup_word {"word":"echo"}`)},
+			"question": {text("CALL request_user_input " + question)}, "approval": {text("RUN touch approved")}, "slow": {text("HANG hold on")},
 			"zeroWork": {text("NOTHING")}, "steer": {text("SAY more")},
 		},
 	})

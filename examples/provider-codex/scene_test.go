@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bb-kernel/bb/bridgekit/protocol"
 	codex "github.com/bb-kernel/bb/examples/provider-codex"
 )
 
@@ -145,6 +144,3 @@ func item(how, fields string) string {
 func request(method, fields string) string {
 	return `{"id":7,"method":"` + method + `","params":{$T,` + fields + `}}`
 }
-
-// closed returns the first item that closed.
-func closed(c *core) *protocol.ItemClose { return find[*protocol.ItemClose](c, "t")[0] }

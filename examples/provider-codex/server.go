@@ -165,7 +165,7 @@ func (a *server) call(ctx context.Context, method string, params, result any) er
 		return nil
 	}
 	if err := json.Unmarshal(raw, result); err != nil {
-		return fmt.Errorf("Codex's answer to %s makes no sense: %w", method, err)
+		return fmt.Errorf("the answer of Codex to %s makes no sense: %w", method, err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func TestCodexPlansAndAsks(t *testing.T) {
 	c.answer = func(q protocol.Interaction) (protocol.Resolution, error) {
 		return &protocol.Answers{Answers: map[string]protocol.Answer{"size": {Selected: []string{"Large"}}}}, nil
 	}
-	is.Equal(c.act(ref, protocol.ActionPlan, "AGENT request_user_input "+question), protocol.Completed)
+	is.Equal(c.act(ref, protocol.ActionPlan, "CALL request_user_input "+question), protocol.Completed)
 	is.Equal(len(c.questions), 1)
 	q := c.questions[0].(*protocol.Questions).Questions[0]
 	is.Equal(q.ID, "size")
@@ -79,7 +79,7 @@ func TestCodexCallsToolsOfCore(t *testing.T) {
 	c := start(t, o, cwd)
 	c.tools = lookup
 	ref := c.open("t")
-	is.Equal(c.say(ref, `AGENT lookup_word {"word":"plum"}`), protocol.Completed)
+	is.Equal(c.say(ref, `CALL lookup_word {"word":"plum"}`), protocol.Completed)
 	tools, how := items[*protocol.Tool](c, "t")
 	is.Equal(how, []protocol.Status{protocol.Completed})
 	is.Equal(tools[0].Tool, "lookup.word")
@@ -141,7 +141,7 @@ func TestCodexTakesTheToolsOfCoreOverMCP(t *testing.T) {
 	c := start(t, o, cwd)
 	c.env = map[string]string{"BB_MCP_URL": endpoint.URL + "/mcp", "BB_MCP_TOKEN": "mcp-secret-token"}
 	ref := c.open("t")
-	is.Equal(c.say(ref, `AGENT greet {"name":"x"}`), protocol.Completed)
+	is.Equal(c.say(ref, `CALL greet {"name":"x"}`), protocol.Completed)
 	tools, _ := items[*protocol.Tool](c, "t")
 	is.Equal(len(tools), 1)
 	is.Equal(*tools[0].Server, "bb")
@@ -157,7 +157,7 @@ func TestCodexAsksForPermissions(t *testing.T) {
 	o, model := realCodex(t, cwd)
 	c := start(t, o, cwd)
 	ref := c.open("t")
-	const want = `AGENT request_permissions {"reason":"to look it up","permissions":{"network":{"enabled":true}}}`
+	const want = `CALL request_permissions {"reason":"to look it up","permissions":{"network":{"enabled":true}}}`
 	c.options.Permission = protocol.PermissionPolicy{Mode: protocol.ModeAuto, Scope: protocol.ScopeWorkspace, Reviewer: protocol.ReviewerAutomatic, Escalation: protocol.EscalateAsk}
 	is.Equal(c.say(ref, want), protocol.Completed)
 	is.Equal(len(c.questions), 1)

@@ -49,7 +49,7 @@ type turn struct {
 }
 
 // errTakenBack is why a question ends that Codex took back.
-var errTakenBack = errors.New("Codex took its question back")
+var errTakenBack = errors.New("the question was taken back")
 
 func (s *Session) newTurn(ctx context.Context, request string) *turn {
 	t := &turn{s: s, request: request, known: make(chan struct{}), ended: make(chan struct{}), over: make(chan struct{}),
