@@ -134,6 +134,9 @@ func (a *asking) prompt() string {
 	if len(q.Options) > 0 && q.AllowFreeText {
 		s += " or your own words"
 	}
+	if strings.HasSuffix(s, "?") {
+		return s + " "
+	}
 	return s + ": "
 }
 
