@@ -257,7 +257,8 @@ type versioned struct {
 	in     io.ReadCloser
 	inLine bool   // something of the line has been passed on
 	held   []byte // the start of a line, as long as it is too short to tell
-	ready  []byte // to be handed out
+	ready  []byte // to be handed out, behind what has been
+	out    int    // how much of it has been
 	err    error
 }
 
@@ -267,7 +268,7 @@ const (
 )
 
 func (v *versioned) Read(b []byte) (int, error) {
-	for len(v.ready) == 0 && v.err == nil {
+	for v.out == len(v.ready) && v.err == nil {
 		n, err := v.in.Read(b)
 		v.take(b[:n])
 		if v.err = err; err != nil {
@@ -275,8 +276,8 @@ func (v *versioned) Read(b []byte) (int, error) {
 			v.held = nil
 		}
 	}
-	n := copy(b, v.ready)
-	v.ready = v.ready[n:]
+	n := copy(b, v.ready[v.out:])
+	v.out += n
 	if n == 0 && len(b) > 0 {
 		return 0, v.err
 	}
@@ -285,7 +286,7 @@ func (v *versioned) Read(b []byte) (int, error) {
 
 // take works on a piece of the stream.
 func (v *versioned) take(piece []byte) {
-	v.ready = v.ready[:0]
+	v.ready, v.out = v.ready[:0], 0
 	for len(piece) > 0 {
 		if v.inLine {
 			end := bytes.IndexByte(piece, '\n')
