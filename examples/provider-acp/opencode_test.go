@@ -3,10 +3,14 @@ package acp_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -18,8 +22,12 @@ import (
 
 // openCode is opencode with a home of its own and a model that costs nothing.
 func openCode(t *testing.T) (acp.Options, *fakemodel.Server) {
+	return openCodeWith(t, fakemodel.Options{})
+}
+
+func openCodeWith(t *testing.T, o fakemodel.Options) (acp.Options, *fakemodel.Server) {
 	command := append(agents.OpenCode(t), "acp")
-	model := fakemodel.New(fakemodel.Options{})
+	model := fakemodel.New(o)
 	home := t.TempDir()
 	config := filepath.Join(home, "opencode.json")
 	raw, err := json.Marshal(map[string]any{
@@ -189,5 +197,66 @@ func TestOpenCodeListsItsModels(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(health.Health.Status, protocol.HealthReady)
 	is.True(*health.Health.InstalledVersion != "")
+	c.clean()
+}
+
+// TestOpenCodeTakesToolsOfCore gives opencode the MCP server that core offers, and calls a tool of it.
+func TestOpenCodeTakesToolsOfCore(t *testing.T) {
+	is := is.New(t)
+	var mu sync.Mutex
+	var called []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if r.Header.Get("Authorization") != "Bearer only-for-this-session" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&call) != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		mu.Lock()
+		called = append(called, call.Method+" "+string(call.Params))
+		mu.Unlock()
+		result := "{}"
+		switch call.Method {
+		case "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"bb","version":"1"}}`
+		case "tools/list":
+			result = `{"tools":[{"name":"lookup","description":"Looks a word up","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}}]}`
+		case "tools/call":
+			result = `{"content":[{"type":"text","text":"a fruit"}]}`
+		}
+		if call.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, call.ID, result)
+	}))
+	defer server.Close()
+	o, _ := openCodeWith(t, fakemodel.Options{Choose: func(_ fakemodel.Role, word string, tools []fakemodel.Tool) (fakemodel.Call, bool) {
+		for _, tool := range tools {
+			if strings.Contains(tool.Name, "lookup") {
+				return fakemodel.Call{Tool: tool, Arguments: `{"word":"` + word + `"}`}, true
+			}
+		}
+		return fakemodel.Call{}, false
+	}})
+	c := start(t, o, t.TempDir())
+	c.env = map[string]string{"BB_MCP_URL": server.URL + "/mcp", "BB_MCP_TOKEN": "only-for-this-session"}
+	is.Equal(c.say(c.open("t"), "RUN plum"), protocol.Completed)
+	tools, how := items[*protocol.Tool](c, "t")
+	is.Equal(how, []protocol.Status{protocol.Completed})
+	is.Equal(*tools[0].Result, "a fruit")
+	mu.Lock()
+	defer mu.Unlock()
+	is.True(slices.ContainsFunc(called, func(call string) bool {
+		return strings.HasPrefix(call, "tools/call") && strings.Contains(call, `"word":"plum"`)
+	}))
 	c.clean()
 }

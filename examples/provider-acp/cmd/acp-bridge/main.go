@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -51,14 +52,18 @@ func run(args []string) int {
 	flags.BoolVar(&o.NoResume, "no-resume", false, "declare that the agent cannot load sessions")
 	flags.Var(&pass, "env", "the `name` of a variable of this environment that the agent gets, such as its API key; may be repeated")
 	flags.Var(&set, "set", "a variable for the agent, `NAME=value`; may be repeated")
-	flags.Usage = func() {
+	flags.Usage = func() { // the parser calls it too
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
 	}
+	flags.SetOutput(io.Discard)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(os.Stdout)
+		flags.Usage()
 		return 0
 	case err != nil:
+		fmt.Fprintf(os.Stderr, "acp-bridge: %v; see acp-bridge --help\n", err)
 		return 2
 	}
 	o.Command, o.Passthrough, o.Env = flags.Args(), pass, map[string]string{}
