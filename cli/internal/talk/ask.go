@@ -21,7 +21,6 @@ type asking struct {
 	question int                         // which of several
 	answers  map[string]threadapi.Answer // to those before
 	shown    bool                        // the prompt stands on the screen
-	said     bool                        // it stood there at least once
 }
 
 // line is what a person typed.
@@ -92,7 +91,7 @@ func (r *run) ask() {
 	}
 	r.text(r.printer.Close())
 	r.c.Terminal.Say(text.Strip(r.asking.prompt()))
-	r.asking.shown, r.asking.said = true, true
+	r.asking.shown = true
 	if !r.reading {
 		r.reading = true
 		r.wait.Go(func() {
@@ -143,7 +142,7 @@ func (a *asking) prompt() string {
 // answer takes a line. One that was typed for a prompt that is gone is of no use.
 func (r *run) answer(l line) {
 	a := r.asking
-	if a == nil || !a.said {
+	if a == nil {
 		return
 	}
 	a.shown = false
