@@ -29,10 +29,25 @@ func TestDeathEndsTheTurn(t *testing.T) {
 	is.Equal(c.say(ref, "go"), protocol.Failed)
 	failure := find[*protocol.ProviderError](c, "t")[0]
 	is.Equal(failure.Category, protocol.ErrorStreamDisconnected)
-	is.Equal(failure.Message, "Codex exited with status 3: panic with [hidden] and [hidden]")
+	is.True(strings.HasPrefix(failure.Message, "Codex exited with status 3: panic with [hidden] and [hidden]"))
 	_, how := items[*protocol.Command](c, "t")
 	is.Equal(how, []protocol.Status{protocol.Failed})
 	is.Equal(c.say(ref, "go"), protocol.Completed) // a new one has loaded the thread
+	c.clean()
+}
+
+func TestThreadThatCannotBeLoadedAgain(t *testing.T) {
+	t.Parallel()
+	is := is.New(t)
+	c := playing(t, scene{Refuse: "thread/resume", Turns: [][]string{{"!exit 3"}}})
+	ref := c.open("t")
+	is.Equal(c.say(ref, "go"), protocol.Failed)
+	for range 2 { // it stays so
+		_, err := c.send(ref, "go")
+		var failure *protocol.Error
+		is.True(errors.As(err, &failure))
+		is.Equal(failure.Recovery, protocol.RecoverResumeFresh)
+	}
 	c.clean()
 }
 

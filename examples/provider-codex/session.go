@@ -57,7 +57,11 @@ func (s *Session) connect(ctx context.Context, method string, which schema.Threa
 	s.mu.Lock()
 	s.server = a
 	s.mu.Unlock()
-	return s.load(ctx, a, method, which)
+	if err := s.load(ctx, a, method, which); err != nil {
+		a.end() // so that nobody takes it for one that has the thread
+		return err
+	}
+	return nil
 }
 
 // load has the app-server make, load or copy the thread.

@@ -88,6 +88,16 @@ func TestCodexCallsToolsOfCore(t *testing.T) {
 	is.Equal(*tools[0].Result, `lookup.word got {"word":"plum"}`)
 	is.True(lastBody(model, "lookup.word got"))
 	c.clean()
+	is.NoErr(c.bridge.Stop(c.ctx))
+
+	again := start(t, o, cwd) // Codex keeps the tools with the thread
+	again.tools = lookup
+	_, err := again.bridge.ThreadResume(again.ctx, protocol.ResumeParams{SessionParams: again.params("t"), ProviderThreadID: ref.ProviderThreadID})
+	is.NoErr(err)
+	is.Equal(again.say(ref, `CALL lookup_word {"word":"pear"}`), protocol.Completed)
+	tools, _ = items[*protocol.Tool](again, "t")
+	is.Equal(tools[0].Tool, "lookup.word")
+	again.clean()
 }
 
 // mcp is a server of one tool over HTTP.
