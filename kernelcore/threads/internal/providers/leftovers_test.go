@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,12 +26,25 @@ import (
 	"github.com/bb-kernel/bb/pluginsdk/bridge"
 )
 
-// The shells that the agent starts: one in the bridge's group, and one that leaves it and has a child.
+// The shells that the agent starts: one in the bridge's group, and one that leaves it and has a child. The latter's parent
+// ends when it is told to, so that nothing but the record leads to it.
 func shells(dir string) []string {
 	return []string{
 		"run exec sleep 600 & echo $! > " + dir + "/inside; wait",
-		"run setsid sh -c 'echo $$ > " + dir + "/outside; sleep 600 & echo $! > " + dir + "/below; wait'",
+		"run echo $$ > " + dir + "/parent; setsid sh -c 'echo $$ > " + dir + "/outside; sleep 600 & echo $! > " + dir + "/below; wait' & " +
+			"while ! [ -e " + dir + "/go ]; do sleep 0.01; done",
 	}
+}
+
+// orphan ends the parent of what left the group, and waits until that is over.
+func orphan(dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		return err
+	}
+	for alive(number(dir, "parent")) {
+		<-time.After(time.Millisecond)
+	}
+	return nil
 }
 
 // leave is a server that is killed in the middle of everything.
@@ -53,27 +67,34 @@ func leave(dir string) {
 	_, err = b.ThreadStart(ctx, protocol.SessionParams{ThreadID: "t1", ProviderID: "agent", Cwd: dir, Options: options(),
 		InstructionMode: protocol.InstructionsAppend, BridgeOptions: b.Options})
 	fail(err)
-	for i, text := range shells(dir) {
-		_ = b.TurnStart(ctx, protocol.TurnStartParams{ThreadID: "t1", ProviderThreadID: "agent-t1", ClientRequestID: strconv.Itoa(i), Options: options(),
+	tell := func(text string) {
+		_ = b.TurnStart(ctx, protocol.TurnStartParams{ThreadID: "t1", ProviderThreadID: "agent-t1", ClientRequestID: text, Options: options(),
 			Input: protocol.Inputs{&protocol.TextInput{Text: text, Visibility: protocol.VisibleUser}}})
 	}
-	for { // until those that left the group are on record
-		var record string
-		fail(s.View(ctx, func(tx store.Tx) error {
-			for e, err := range tx.Range("bridge-processes", store.Range{}) {
-				if err != nil {
-					return err
-				}
-				record = string(e.Value)
+	onRecord := func(names ...string) { // waits until those are
+		for {
+			var record string
+			fail(s.View(ctx, func(tx store.Tx) error {
+				raw, err := tx.Get("bridge-processes", strconv.Itoa(b.PID()))
+				record = string(raw)
+				return err
+			}))
+			if !slices.ContainsFunc(names, func(name string) bool {
+				pid := number(dir, name)
+				return pid == 0 || !strings.Contains(record, fmt.Sprintf(`"pid":%d,`, pid))
+			}) {
+				return
 			}
-			return nil
-		}))
-		outside, below := number(dir, "outside"), number(dir, "below")
-		if outside > 0 && below > 0 && strings.Contains(record, fmt.Sprintf(`"pid":%d,`, outside)) && strings.Contains(record, fmt.Sprintf(`"pid":%d,`, below)) {
-			break
+			<-time.After(5 * time.Millisecond)
 		}
-		<-time.After(5 * time.Millisecond)
 	}
+	for _, text := range shells(dir) {
+		tell(text)
+	}
+	onRecord("outside", "below")
+	fail(orphan(dir))
+	tell("run setsid sh -c 'echo $$ > " + dir + "/later; exec sleep 600'")
+	onRecord("later", "outside", "below") // a later scan has not forgotten the others
 	fail(os.WriteFile(filepath.Join(dir, "bridge"), []byte(strconv.Itoa(b.PID())), 0o600))
 	fmt.Println("ready")
 	select {}
@@ -116,7 +137,7 @@ func TestWhatAKilledServerLeavesIsKilledByTheNext(t *testing.T) {
 	_, err = out.Read(word[:])
 	is.NoErr(err)
 	pids := map[string]int{}
-	for _, name := range []string{"bridge", "inside", "outside", "below"} {
+	for _, name := range []string{"bridge", "inside", "outside", "below", "later"} {
 		pids[name] = number(dir, name)
 		is.True(alive(pids[name]))
 	}
@@ -169,6 +190,7 @@ func TestWhatLeftTheGroupEndsWithTheBridge(t *testing.T) {
 		})
 		return found
 	})
+	is.NoErr(orphan(dir))
 	b.Kill()
 	<-r.exits // by then
 	for _, name := range []string{"inside", "outside", "below"} {
@@ -178,8 +200,13 @@ func TestWhatLeftTheGroupEndsWithTheBridge(t *testing.T) {
 
 // A number that was given to another process since is not killed.
 func TestANumberThatBelongsToAnotherIsLeftAlone(t *testing.T) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ name, start string }{
-		{"another start", "boot:1"},
+		{"another start", strings.TrimSpace(string(boot)) + ":1"},
+		{"another boot", "boot:1"},
 		{"no start", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
