@@ -56,7 +56,7 @@ type Session struct {
 	ended        bool           // no terminal may begin
 	keys         int            // counts what needs a name in this process
 	usedCalls    map[string]int // tool calls of earlier turns and of the history, by id
-	cost         float64        // of the session, as last reported
+	spent        *schema.Cost   // on the session as last reported; nil when the agent had one before this process
 }
 
 func newSession(ctx context.Context, p *provider, t *bridgekit.Thread, params protocol.SessionParams, c config) *Session {
@@ -111,6 +111,9 @@ func (s *Session) connect(ctx context.Context, id string) error {
 	s.mu.Lock()
 	s.id, s.permission = id, ""
 	s.choices = choicesOf(result)
+	if s.spent = nil; method == schema.SessionNew {
+		s.spent = &schema.Cost{}
+	}
 	s.mu.Unlock()
 	for _, reason := range refused {
 		s.warn(protocol.WarningConfig, reason)
@@ -279,6 +282,9 @@ func (s *Session) update(p schema.UpdateParams) {
 	}
 	t := s.openTurn()
 	if t == nil || t.stopping {
+		if u.Cost != nil { // of the history, or of a turn that is over
+			s.spent = u.Cost
+		}
 		if u.ToolCallID != "" {
 			s.usedCalls[u.ToolCallID] = max(1, s.usedCalls[u.ToolCallID])
 		}

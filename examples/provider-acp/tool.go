@@ -24,6 +24,9 @@ const (
 	maxShown = 1 << 10
 	// maxInput is the most of a call's input that an item carries: it is repeated with each change.
 	maxInput = 256 << 10
+	// maxDiffs is how many bytes the diffs of one call may have, so that the item fits a line when each is an escape. Files
+	// beyond it are listed without one.
+	maxDiffs = 1 << 20
 	// maxFiles is how many files one call may change; more are not listed.
 	maxFiles = 256
 )
@@ -157,7 +160,13 @@ func (c *call) change(path string, before, after *string) {
 		}
 		return protocol.Ptr(strings.ToValidUTF8(*s, "\uFFFD"))
 	}
-	if diff := unified.Diff(path, clean(before), clean(after)); diff != "" && len(diff) <= protocol.MaxDiff/4 { // several fit a line
+	room := maxDiffs
+	for _, other := range c.changes {
+		if other.Diff != nil && other.Path != path {
+			room -= len(*other.Diff)
+		}
+	}
+	if diff := unified.Diff(path, clean(before), clean(after)); diff != "" && len(diff) <= room {
 		p.Diff = &diff
 	}
 	for i := range c.changes {

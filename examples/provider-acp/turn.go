@@ -38,6 +38,7 @@ type turn struct {
 	agent     *agent
 	prompting bool // the prompt is written now, or was
 	stopping  bool
+	spent     *schema.Cost // on the session, as reported in this turn
 	text      *openText
 	calls     map[string]*call
 	order     []*call
@@ -258,8 +259,15 @@ func failureOfReason(reason string) *protocol.ProviderError {
 	return nil
 }
 
-// usage reports what the turn cost. Agents count by turn here; what the whole session costs comes with usage_update.
+// usage reports what the turn cost. Agents count tokens by turn, and money by session.
 func (t *turn) usage(u *schema.Usage) []protocol.Delta {
+	var spent *protocol.Cost
+	if now, before := t.spent, t.s.spent; now != nil {
+		if before != nil && now.Amount > before.Amount && now.Currency != "" {
+			spent = &protocol.Cost{Amount: now.Amount - before.Amount, Currency: now.Currency}
+		}
+		t.s.spent = now
+	}
 	if u == nil || u.TotalTokens <= 0 {
 		return nil
 	}
@@ -267,7 +275,7 @@ func (t *turn) usage(u *schema.Usage) []protocol.Delta {
 	for _, n := range counts {
 		*n = max(0, *n)
 	}
-	return []protocol.Delta{&protocol.Usage{TurnKey: &t.key, CacheWriteTokens: u.CachedWriteTokens, Last: protocol.TokenBreakdown{
+	return []protocol.Delta{&protocol.Usage{TurnKey: &t.key, CacheWriteTokens: natural(u.CachedWriteTokens), Cost: spent, Last: protocol.TokenBreakdown{
 		TotalTokens: u.TotalTokens, InputTokens: u.InputTokens, CachedInputTokens: u.CachedReadTokens,
 		OutputTokens: u.OutputTokens, ReasoningOutputTokens: u.ThoughtTokens}}}
 }
@@ -309,6 +317,9 @@ func (t *turn) update(u schema.Update, raw json.RawMessage) {
 		}
 		t.send(todo)
 	case schema.UsageUpdate:
+		if u.Cost != nil {
+			t.spent = u.Cost
+		}
 		t.send(&protocol.ContextWindow{Used: natural(u.Used), Size: natural(u.Size)})
 	default:
 		t.unhandled(raw)

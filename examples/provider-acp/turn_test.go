@@ -73,6 +73,19 @@ func TestPlansAndUsageAreReported(t *testing.T) {
 	c.clean()
 }
 
+func TestCostOfATurnIsWhatTheSessionCostMore(t *testing.T) {
+	is := is.New(t)
+	c, ref, _ := play(t, scene{})
+	for _, amount := range []string{"0.5", "0.5", "2"} {
+		is.Equal(c.say(ref, script(`UPDATE {"sessionUpdate":"usage_update","used":5,"size":100,"cost":{"amount":`+amount+`,"currency":"USD"}}`, `USAGE {"totalTokens":1}`)), protocol.Completed)
+	}
+	usage := find[*protocol.Usage](c, "t")
+	is.Equal(usage[0].Cost.Amount, 0.5)
+	is.Equal(usage[1].Cost, nil)
+	is.Equal(usage[2].Cost.Amount, 1.5)
+	c.clean()
+}
+
 func TestEndsOfTurns(t *testing.T) {
 	c, ref, _ := play(t, scene{})
 	for _, test := range []struct {
@@ -143,6 +156,20 @@ func TestToolCallsBecomeItems(t *testing.T) {
 	closes := find[*protocol.ItemClose](c, "t")
 	is.Equal(closes[1].Presentation.Detail, "not allowed")
 	is.Equal(closes[len(closes)-1].Key.ProviderItemID, "f#2") // an id that is used again in its turn
+	c.clean()
+}
+
+func TestDiffsOfACallAreBounded(t *testing.T) {
+	is := is.New(t)
+	c, ref, _ := play(t, scene{})
+	diff := func(path string) string {
+		return `{"type":"diff","path":"` + path + `","newText":"` + strings.Repeat("x", 700<<10) + `"}`
+	}
+	is.Equal(c.say(ref, `UPDATE {"sessionUpdate":"tool_call","toolCallId":"e","title":"edit","kind":"edit","status":"completed","content":[`+diff("a")+`,`+diff("b")+`]}`), protocol.Completed)
+	changes, _ := items[*protocol.FileChange](c, "t")
+	is.Equal(len(changes[0].Changes), 2)
+	is.True(changes[0].Changes[0].Diff != nil)
+	is.Equal(changes[0].Changes[1].Diff, nil)
 	c.clean()
 }
 

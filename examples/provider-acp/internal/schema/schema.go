@@ -283,10 +283,13 @@ type Update struct {
 
 	Used *int64 `json:"used"` // usage_update
 	Size *int64 `json:"size"`
-	Cost *struct {
-		Amount   float64 `json:"amount"`
-		Currency string  `json:"currency"`
-	} `json:"cost"`
+	Cost *Cost  `json:"cost"`
+}
+
+// Cost is what a session has cost so far.
+type Cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
 }
 
 // Kinds of updates.
