@@ -141,6 +141,13 @@ func TestWhatAKilledServerLeavesIsKilledByTheNext(t *testing.T) {
 		pids[name] = number(dir, name)
 		is.True(alive(pids[name]))
 	}
+	t.Cleanup(func() { // of a test that has failed
+		for _, pid := range pids {
+			if t.Failed() && pid > 1 {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	})
 	bystander := exec.Command("sleep", "600")
 	is.NoErr(bystander.Start())
 	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
