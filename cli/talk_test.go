@@ -86,7 +86,7 @@ func TestSendFollowsItsTurn(t *testing.T) {
 		is := is.New(t)
 		s := newShell(t, serve(t, newAgent(t, func(*agent, string, string) {}).impls()...).URL)
 		s.env["BB_THREAD_ID"] = "th1"
-		is.Equal(s.run("thread send th1 hello"), result{0, "turn tn1 waits for the open turn to end\n", ""})
+		is.Equal(s.run("thread send th1 hello"), result{0, "turn tn1 is stored and waits for its turn\n", ""})
 	})
 }
 
@@ -94,7 +94,7 @@ func TestSendFollowsItsTurn(t *testing.T) {
 func TestNoWait(t *testing.T) {
 	is := is.New(t)
 	s := newShell(t, serve(t, newAgent(t, func(*agent, string, string) {}).impls()...).URL)
-	is.Equal(s.run("thread send th1 hello --no-wait"), result{0, "turn tn1 waits for the open turn to end\n", ""})
+	is.Equal(s.run("thread send th1 hello --no-wait"), result{0, "turn tn1 is stored and waits for its turn\n", ""})
 	r := s.run("thread send --no-wait --json th1 hello")
 	var turn threadapi.Turn
 	is.NoErr(json.Unmarshal([]byte(r.out), &turn))

@@ -93,7 +93,7 @@ func renderTurn(t Turn, r kernelcontract.Render) string {
 	case TurnMerged:
 		p.put(plain, 0, strings.TrimSpace("went into turn "+t.MergedInto))
 	case TurnQueued:
-		p.put(plain, 0, "waits for the open turn to end")
+		p.put(plain, 0, "is stored and waits for its turn")
 	default:
 		p.put(plain, 0, string(t.Status))
 	}

@@ -75,7 +75,7 @@ type TurnStatus string
 
 // The values of TurnStatus.
 const (
-	TurnQueued      TurnStatus = "queued"      // waits for the open turn to settle
+	TurnQueued      TurnStatus = "queued"      // waits until it is sent to the agent
 	TurnSent        TurnStatus = "sent"        // on its way to the agent
 	TurnOpen        TurnStatus = "open"        // the agent works on it
 	TurnCompleted   TurnStatus = "completed"   // done

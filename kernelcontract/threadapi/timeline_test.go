@@ -97,7 +97,7 @@ func TestResults(t *testing.T) {
 		{threadapi.Threads, "list", []threadapi.Thread{thread}, "id   status  provider  title  cwd  updated\nth1  idle    echo      Fix    /w   2026-01-02 03:04 UTC"},
 		{threadapi.Threads, "list", []threadapi.Thread{}, "(none)"},
 		{threadapi.Threads, "send", turn, "turn tn1 failed: no quota"},
-		{threadapi.Threads, "send", threadapi.Turn{ID: "tn1", Status: threadapi.TurnQueued}, "turn tn1 waits for the open turn to end"},
+		{threadapi.Threads, "send", threadapi.Turn{ID: "tn1", Status: threadapi.TurnQueued}, "turn tn1 is stored and waits for its turn"},
 		{threadapi.Threads, "wait", threadapi.WaitOutput{Thread: thread, Turn: &turn}, "thread th1 idle\nturn tn1 failed: no quota"},
 		{threadapi.Interactions, "get", ask, "in_1 of thread th1\n? May web have the network, reading /etc, writing /tmp?\n  answer: bb interaction resolve in_1 allow_once|deny"},
 		{threadapi.Interactions, "resolve", answered, "in_1 of thread th1\n? May web have the network, reading /etc, writing /tmp?\n  allowed by user:local"},
