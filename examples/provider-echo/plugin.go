@@ -27,7 +27,11 @@ func Plugin(o PluginOptions) (*pluginsdk.Plugin, error) {
 		ID: "echo", Version: "0.1.0", Summary: "An agent without a model, to try bb with",
 		Providers: []protocol.ProviderDeclaration{d}, InteractionKinds: []string{formKind},
 		Setup: func(_ context.Context, h *pluginsdk.Host) error {
-			h.ProvideBridge(d.ID, bridge.Program{Command: o.Command})
+			program := bridge.Program{Command: o.Command}
+			if len(o.Command) > 0 {
+				program.Agent = o.Command[0] // the agent is a part of its bridge
+			}
+			h.ProvideBridge(d.ID, program)
 			return nil
 		},
 	}, nil
