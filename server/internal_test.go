@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,4 +46,22 @@ func TestHTTPServerBoundsClients(t *testing.T) {
 	is.Equal(srv.WriteTimeout, time.Duration(0)) // streams last; a slow reader is cut by the handler
 	is.True(srv.IdleTimeout > 0)
 	is.True(srv.MaxHeaderBytes > 32<<10) // a URL that is too long is answered, not cut
+}
+
+func TestAgentsReachTheServerByLoopback(t *testing.T) {
+	for address, want := range map[string]string{
+		"127.0.0.1:80": "http://127.0.0.1:80",
+		"0.0.0.0:80":   "http://127.0.0.1:80",
+		"[::]:80":      "http://127.0.0.1:80",
+		"[::1]:80":     "http://[::1]:80",
+		"192.0.2.1:80": "http://192.0.2.1:80",
+	} {
+		t.Run(address, func(t *testing.T) {
+			is := is.New(t)
+			addr, err := net.ResolveTCPAddr("tcp", address)
+			is.NoErr(err)
+			is.Equal(localURL(addr, false), want)
+			is.True(strings.HasPrefix(localURL(addr, true), "https://"))
+		})
+	}
 }
