@@ -51,9 +51,9 @@ type launch struct {
 	log        func(string) // a line that was no message
 }
 
-// launch starts an agent, which ends with the context at the latest, and shakes hands with it.
-func (p *provider) launch(ctx context.Context, l launch) (*agent, error) {
-	proc, err := record.Child(ctx, record.ChildOptions{ProviderID: l.providerID, ThreadID: l.threadID,
+// launch starts an agent, which ends with its life at the latest, and shakes hands with it.
+func (p *provider) launch(ctx, life context.Context, l launch) (*agent, error) {
+	proc, err := record.Child(life, record.ChildOptions{ProviderID: l.providerID, ThreadID: l.threadID,
 		Process: process.Options{Command: l.command, Dir: l.dir, Env: l.env}})
 	if err != nil {
 		return nil, err
@@ -72,8 +72,7 @@ func (p *provider) launch(ctx context.Context, l launch) (*agent, error) {
 				}
 			}
 		}})
-	var life context.Context
-	life, a.kill = context.WithCancel(ctx)
+	life, a.kill = context.WithCancel(life)
 	p.work.Add(1)
 	go func() {
 		defer p.work.Done()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/wire"
 	acp "github.com/bb-kernel/bb/examples/provider-acp"
@@ -100,6 +101,7 @@ func playAgent(text string) {
 			case "session/load":
 				if s.Behind {
 					r.Reply(session)
+					<-time.After(100 * time.Millisecond) // it reads its history from a slow disk
 				}
 				for _, u := range s.History {
 					update(u)

@@ -18,7 +18,7 @@ func (p *provider) probe(ctx context.Context, params protocol.ProviderParams) (a
 	if err != nil {
 		return about, result, err
 	}
-	a, err := p.launch(ctx, launch{command: c.command, dir: params.Cwd, env: p.environ(c, nil), providerID: params.ProviderID,
+	a, err := p.launch(ctx, ctx, launch{command: c.command, dir: params.Cwd, env: p.environ(c, nil), providerID: params.ProviderID,
 		log: func(text string) { bridgekit.ContextOf(ctx).Log(protocol.LogDebug, text, nil) }})
 	if err != nil {
 		return about, result, err

@@ -66,7 +66,7 @@ func newSession(ctx context.Context, p *provider, t *bridgekit.Thread, params pr
 
 // connect starts an agent and makes a session, or loads the one that id names.
 func (s *Session) connect(ctx context.Context, id string) error {
-	a, err := s.p.launch(s.ctx, launch{command: s.config.command, dir: s.params.Cwd, env: s.p.environ(s.config, s.params.Env),
+	a, err := s.p.launch(ctx, s.ctx, launch{command: s.config.command, dir: s.params.Cwd, env: s.p.environ(s.config, s.params.Env),
 		providerID: s.params.ProviderID, threadID: s.t.ID(), request: s.request, notify: s.notify,
 		log: func(text string) {
 			s.x.Log(protocol.LogWarn, "the agent wrote a line that is no message", map[string]string{"line": text})
@@ -276,7 +276,7 @@ func (s *Session) update(p schema.UpdateParams) {
 		return
 	case schema.InfoUpdate:
 		if u.Title != nil && *u.Title != "" {
-			s.t.Send(&protocol.ThreadName{Name: *u.Title}) // fails when the session is over
+			s.t.Send(&protocol.ThreadName{Name: cut(*u.Title, maxShown)}) // fails when the session is over
 		}
 		return
 	}

@@ -58,6 +58,18 @@ func TestAgentThatCannotLoadIsNotRestorable(t *testing.T) {
 	c.clean()
 }
 
+func TestAgentThatResumesWithoutHistory(t *testing.T) {
+	is := is.New(t)
+	o, sent := fake(t, scene{Init: json.RawMessage(`{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`)})
+	c := start(t, o, t.TempDir())
+	identity, err := c.bridge.ThreadResume(c.ctx, protocol.ResumeParams{SessionParams: c.params("t"), ProviderThreadID: "s1"})
+	is.NoErr(err)
+	is.True(identity.SessionRestorable)
+	is.Equal(len(sent("session/resume")), 1)
+	is.Equal(c.say(protocol.ThreadRef{ThreadID: "t", ProviderThreadID: "s1"}, "SAY on"), protocol.Completed)
+	c.clean()
+}
+
 func TestMCPServersReachTheAgent(t *testing.T) {
 	is := is.New(t)
 	o, sent := fake(t, scene{Init: loads})

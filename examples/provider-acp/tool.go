@@ -183,7 +183,10 @@ func (c *call) change(path string, before, after *string) {
 // path is a path of the agent's as an absolute one.
 func (s *Session) path(path string) string {
 	path = strings.ToValidUTF8(strings.TrimPrefix(path, "file://"), "\uFFFD")
-	if path != "" && !filepath.IsAbs(path) {
+	switch {
+	case path == "":
+		return ""
+	case !filepath.IsAbs(path):
 		path = filepath.Join(s.params.Cwd, path)
 	}
 	return filepath.Clean(path)
