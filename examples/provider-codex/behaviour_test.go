@@ -2,6 +2,7 @@ package codex_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,33 @@ func TestStubbornServerIsEnded(t *testing.T) {
 	c.stop(ref, protocol.Interrupt)
 	is.Equal(c.settled(ref, turn), protocol.Interrupted)
 	is.Equal(c.say(ref, "go"), protocol.Completed) // by a new one
+}
+
+func TestSilenceEnds(t *testing.T) {
+	t.Run("initialize", func(t *testing.T) {
+		t.Parallel()
+		is := is.New(t)
+		c := playing(t, scene{Deaf: "initialize"})
+		_, err := c.bridge.ThreadStart(c.ctx, c.params("t"))
+		is.True(errors.Is(err, protocol.BridgeError))
+		is.True(strings.Contains(err.Error(), "it said nothing for 10s"))
+	})
+	t.Run("turn-start", func(t *testing.T) {
+		t.Parallel()
+		is := is.New(t)
+		c := playing(t, scene{Deaf: "turn/start"})
+		ref := c.open("t")
+		sent := make(chan error, 1)
+		go func() {
+			_, err := c.send(ref, "go")
+			sent <- err
+		}()
+		c.await("the turn", func() bool {
+			return slices.ContainsFunc(c.deltas["t"], func(d protocol.Delta) bool { _, ok := d.(*protocol.ProviderWarning); return ok })
+		})
+		c.stop(ref, protocol.Interrupt)
+		is.True(<-sent != nil)
+	})
 }
 
 func TestRefusals(t *testing.T) {

@@ -334,3 +334,19 @@ func TestCodexFails(t *testing.T) {
 	c.await("the hint", func() bool { return slices.Contains(c.notes, "provider/recovery reauthenticate") })
 	is.Equal(c.say(ref, "SAY better"), protocol.Completed)
 }
+
+// TestCodexDoesNotOutliveItsBridge holds that nothing is left when the bridge is killed, which then can do nothing about it.
+func TestCodexDoesNotOutliveItsBridge(t *testing.T) {
+	is := is.New(t)
+	cwd := t.TempDir()
+	o, _ := realCodex(t, cwd)
+	c := start(t, o, cwd)
+	ref := c.open("t")
+	nap := fmt.Sprintf("600.%09d", time.Now().Nanosecond())
+	_, err := c.send(ref, "RUN sleep "+nap)
+	is.NoErr(err)
+	c.eventually("the shell", func() bool { return sleeping(t, nap) })
+	c.bridge.Kill()
+	<-c.bridge.Done()
+	c.eventually("the end of the shell", func() bool { return !sleeping(t, nap) })
+}

@@ -24,6 +24,8 @@ type scene struct {
 	Stubborn bool
 	// Refuse names a method that is answered with an error.
 	Refuse string
+	// Deaf names a method that is never answered.
+	Deaf string
 	// Stderr is written when it starts.
 	Stderr string
 }
@@ -89,6 +91,8 @@ func playServer(file string) {
 			script := waiting
 			waiting = nil
 			play(script)
+		case m.Method == s.Deaf:
+			say(`{"method":"warning","params":{"message":"not answered"}}`)
 		case m.Method == s.Refuse:
 			fmt.Printf(`{"id":%s,"error":{"code":-32600,"message":"refused with sk-abcdefghijkl"}}`+"\n", m.ID)
 		case m.Method == "initialize":

@@ -27,7 +27,7 @@ const (
 	// maxEnd bounds its end: the grace, and that of process.TermGrace.
 	maxEnd = exitGrace + process.TermGrace + time.Second
 	// handshakeTimeout is for a program that starts and says nothing; Codex answers within a second.
-	handshakeTimeout = 20 * time.Second
+	handshakeTimeout = 10 * time.Second
 	// maxLastWords is how much of standard error is shown when it dies: the end of a stack trace.
 	maxLastWords = 2 << 10
 	// maxDropLogs is how many lines that are no messages are logged: a program that prints them prints many.
