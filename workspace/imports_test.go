@@ -145,6 +145,9 @@ var (
 	routers   = []string{"github.com/gorilla/mux"}
 )
 
+// servesTests tells whether a program is itself for tests.
+func servesTests(p *golist.Package) bool { return strings.Contains(p.ImportPath, "/plugintest/") }
+
 var linkRules = []linkRule{
 	{"contract and bridges do no network I/O", inModules("kernelcontract", "bridgekit"), network, "they must work without a network"},
 	{"contract and bridges need no database", inModules("kernelcontract", "bridgekit"), databases, "they must work without a database"},
@@ -158,7 +161,7 @@ var linkRules = []linkRule{
 	{"bb does not link the validator", isPackage("cli/cmd/bb"), []string{golist.Prefix + "kernelcontract/validate"}, "the server validates, and bb must start fast"},
 	{"bb links no engine", isPackage("cli/cmd/bb"),
 		[]string{"modernc.org", "github.com/tetratelabs/wazero", "github.com/modelcontextprotocol", "github.com/gorilla/mux", "github.com/prometheus"}, "bb is a thin client"},
-	{"programs link no test code", func(p *golist.Package) bool { return p.Name == "main" }, []string{"testing", "net/http/httptest", "github.com/matryer/is"}, "tests are not shipped"},
+	{"programs link no test code", func(p *golist.Package) bool { return p.Name == "main" && !servesTests(p) }, []string{"testing", "net/http/httptest", "github.com/matryer/is"}, "tests are not shipped"},
 }
 
 // links returns the package that breaks the rule, "" when none does.
