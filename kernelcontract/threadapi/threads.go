@@ -24,7 +24,7 @@ type CreateInput struct {
 // SendInput is the input of Send.
 type SendInput struct {
 	Thread          string     `json:"thread" minLength:"1" maxLength:"64" description:"The id of the thread"`
-	Input           []Part     `json:"input" minItems:"1" maxItems:"256" description:"What to say; plain words become one text"`
+	Input           []Part     `json:"input,omitempty" maxItems:"256" description:"What to say; plain words become one text. Only an action needs none"`
 	ClientRequestID string     `json:"clientRequestId,omitempty" minLength:"1" maxLength:"64" description:"Names the input, so that sending it again does nothing"`
 	Model           string     `json:"model,omitempty" maxLength:"256" description:"From now on this model"`
 	ReasoningLevel  string     `json:"reasoningLevel,omitempty" maxLength:"64" description:"From now on this reasoning level"`

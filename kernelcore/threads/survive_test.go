@@ -81,8 +81,12 @@ func runServer(args []string) {
 	th, err := threadapi.Create.Call(ctx, c, threadapi.CreateInput{ProviderID: "puppet", Cwd: cwd, Permission: threadapi.AcceptEdits, Escalation: threadapi.Ask})
 	fatal(err)
 	for _, text := range texts {
-		_, err = threadapi.Send.Call(ctx, c, threadapi.SendInput{Thread: th.ID, Input: []threadapi.Part{threadapi.Text(text)}})
+		turn, err := threadapi.Send.Call(ctx, c, threadapi.SendInput{Thread: th.ID, Input: []threadapi.Part{threadapi.Text(text)}})
 		fatal(err)
+		if text == "say before" {
+			_, err := threadapi.Wait.Call(ctx, c, threadapi.WaitInput{Thread: th.ID, Turn: turn.ID})
+			fatal(err)
+		}
 	}
 	for {
 		now, err := threadapi.Get.Call(ctx, c, threadapi.ThreadInput{Thread: th.ID})

@@ -88,7 +88,7 @@ func (t *thread) next() func() {
 		t.touch()
 		_ = t.commit()
 	}
-	if len(t.kept.Sent) > 0 || len(t.kept.Queue) == 0 {
+	if t.withAgent() || len(t.kept.Queue) == 0 {
 		return nil
 	}
 	if s := t.session; s != nil && t.e.isStale(s.bridge) {
@@ -140,7 +140,12 @@ func (t *thread) dispatch(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.session != s: // its end has settled the turn
+	case t.session != s, errors.Is(err, host.ErrExited): // its end settles the turn
+	case errors.Is(err, host.ErrStopping) && t.turns[id] != nil: // it has not got the turn, which waits for the next process
+		s.lines.Withdraw(t.e.now(), id, "")
+		t.e.awaitEnd(s.bridge)
+		t.requeue(k, true)
+		_ = t.commit()
 	case err != nil && t.turns[id] != nil:
 		t.rejected(s, k, err)
 	case err == nil && t.turns[id] == nil && k.Status == threadapi.TurnInterrupted && t.openTurn() == "":
@@ -187,7 +192,7 @@ func (t *thread) requeue(k *keptTurn, first bool) {
 	} else {
 		t.kept.Queue = append(t.kept.Queue, k.ID)
 	}
-	k.Status, k.sentAt = threadapi.TurnQueued, time.Time{}
+	k.Status, k.sentAt, k.native = threadapi.TurnQueued, time.Time{}, false
 	t.keep(k)
 	t.touch()
 }
@@ -217,7 +222,7 @@ func (t *thread) steer(id string) {
 		t.mu.Unlock()
 		return
 	}
-	k.Status, k.sentAt = threadapi.TurnSent, time.Now()
+	k.Status, k.sentAt, k.native = threadapi.TurnSent, time.Now(), native
 	t.kept.Sent = append(t.kept.Sent, id)
 	t.keep(k)
 	t.touch()
@@ -235,7 +240,7 @@ func (t *thread) steer(id string) {
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err == nil || t.session != s || t.turns[id] == nil {
+	if err == nil || t.session != s || t.turns[id] == nil || errors.Is(err, host.ErrExited) {
 		return
 	}
 	if native {
@@ -243,7 +248,7 @@ func (t *thread) steer(id string) {
 	} else {
 		s.lines.Withdraw(t.e.now(), id, messageOf(err))
 	}
-	if errors.Is(err, protocol.NoActiveTurn) { // it came too late: a turn of its own
+	if errors.Is(err, protocol.NoActiveTurn) || errors.Is(err, host.ErrStopping) { // it came too late: a turn of its own
 		t.requeue(k, false)
 		_ = t.commit()
 		return

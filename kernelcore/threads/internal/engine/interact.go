@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -84,6 +85,14 @@ func (e *Engine) interact(ctx context.Context, b *providers.Bridge, p protocol.I
 		}
 	}
 	t.asks[a.kept.ID] = a
+	e.mu.Lock()
+	e.asked[a.kept.ID] = t // before anybody can see it
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		delete(e.asked, a.kept.ID)
+		e.mu.Unlock()
+	}()
 	t.records = append(t.records, record(asksBucket, a.kept.ID, a.kept), mark(pendingBucket, a.kept.ID), mark(threadAsksBucket+t.id, a.kept.ID))
 	t.touch()
 	err = t.commit(events...)
@@ -91,14 +100,6 @@ func (e *Engine) interact(ctx context.Context, b *providers.Bridge, p protocol.I
 	if err != nil {
 		return nil, host.ErrInterrupted
 	}
-	e.mu.Lock()
-	e.asked[a.kept.ID] = t
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		delete(e.asked, a.kept.ID)
-		e.mu.Unlock()
-	}()
 
 	select {
 	case r := <-a.answer:
@@ -163,13 +164,27 @@ func (t *thread) resolved(a *ask, r protocol.Resolution, by string) (timeline.Ev
 	}
 	if d, ok := r.(*protocol.Decision); ok && d.Kind == protocol.AllowForSession {
 		if grant := granted(a.request, d); grant != nil {
-			t.kept.Grants = append(t.kept.Grants, *grant)
+			t.kept.Grants = withGrant(t.kept.Grants, *grant)
 		}
 	}
 	t.records = append(t.records, record(asksBucket, k.ID, k), unmark(pendingBucket, k.ID), mark(threadAsksBucket+t.id, k.ID))
 	t.touch()
 	return timeline.Event{At: now, Type: threadapi.EventInteractionResolved, TurnID: k.TurnID, ItemID: k.ItemID,
 		Payload: threadapi.InteractionResolved{InteractionID: k.ID, Resolution: raw, By: by}}, nil
+}
+
+// maxGrants bounds what a thread remembers of what was allowed for the session; the oldest goes first.
+const maxGrants = 256
+
+// withGrant adds a grant, once.
+func withGrant(grants []protocol.GrantProfile, grant protocol.GrantProfile) []protocol.GrantProfile {
+	for _, g := range grants {
+		if reflect.DeepEqual(g, grant) {
+			return grants
+		}
+	}
+	grants = append(slices.Clone(grants), grant)
+	return grants[max(0, len(grants)-maxGrants):]
 }
 
 // granted is what a decision for the session allows: what it says, or what was asked for.
@@ -282,7 +297,7 @@ func (e *Engine) Resolve(ctx context.Context, in threadapi.ResolveInput, by stri
 	}
 	out := a.kept.Interaction
 	t.mu.Unlock()
-	if err := t.flush(ctx); err != nil {
+	if err := t.flush(e.ctx); err != nil { // whether or not the caller is still there
 		return threadapi.Interaction{}, err
 	}
 	a.answer <- r

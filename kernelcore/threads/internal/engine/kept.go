@@ -18,6 +18,7 @@ const (
 	turnsBucket      = "turns/"               // turn id → keptTurn
 	requestsBucket   = "requests/"            // client request id → turn id
 	asksBucket       = "interactions"         // id → keptInteraction
+	discardsBucket   = "threads-discarded"    // ids of threads of which something may be left
 	pendingBucket    = "interactions-pending" // ids of those that wait
 	threadAsksBucket = "interactions/"        // ids of those of a thread
 )
@@ -46,6 +47,7 @@ type keptTurn struct {
 	Retried bool              `json:"retried,omitempty"` // sent again after a recovery
 
 	sentAt time.Time // when the agent was asked; zero before
+	native bool      // it was given to the open turn, and has none of its own
 	warned bool      // that it does not begin
 }
 

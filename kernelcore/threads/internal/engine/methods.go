@@ -104,7 +104,7 @@ func (e *Engine) begin(ctx context.Context, t *thread, event timeline.Event) err
 	return nil
 }
 
-// admit refuses an agent that would give an agent more than it has itself.
+// admit refuses an agent that would have a thread work with more than it has itself.
 func (e *Engine) admit(by kernelcontract.Principal, mode threadapi.Mode) error {
 	if by.Kind() != kernelcontract.Agent || mode == "" {
 		return nil
@@ -114,7 +114,7 @@ func (e *Engine) admit(by kernelcontract.Principal, mode threadapi.Mode) error {
 		own = t.view.Load().Permission
 	}
 	if width(mode) > width(own) {
-		return kernelcontract.Forbidden.Errorf("an agent with the permission %s cannot give %s: ask a person to do it", own, mode)
+		return kernelcontract.Forbidden.Errorf("an agent with the permission %s cannot have a thread work with %s: ask a person to do it", own, mode)
 	}
 	return nil
 }
@@ -164,6 +164,9 @@ type sending struct {
 func (e *Engine) Send(ctx context.Context, in threadapi.SendInput, steers bool) (threadapi.Turn, error) {
 	by := kernelcontract.CallFrom(ctx).Principal
 	input, err := inputs(in.Input)
+	if err == nil && len(input) == 0 && len(in.Actions) == 0 {
+		err = kernelcontract.InvalidInput.Errorf("there is no input: say something, or name an action")
+	}
 	if err != nil {
 		return threadapi.Turn{}, err
 	}
@@ -175,7 +178,12 @@ func (e *Engine) Send(ctx context.Context, in threadapi.SendInput, steers bool) 
 	if err != nil {
 		return threadapi.Turn{}, err
 	}
-	if err := errors.Join(e.admit(by, in.Permission), allows(d, in.Permission)); err != nil {
+	for _, mode := range []threadapi.Mode{t.view.Load().Permission, in.Permission} {
+		if err := e.admit(by, mode); err != nil {
+			return threadapi.Turn{}, err
+		}
+	}
+	if err := allows(d, in.Permission); err != nil {
 		return threadapi.Turn{}, err
 	}
 	s := sending{input: input, request: in.ClientRequestID, by: by.Actor, steers: steers, settings: in}
@@ -205,20 +213,14 @@ func (t *thread) send(ctx context.Context, s sending) (threadapi.Turn, error) {
 	}
 	t.mu.Lock()
 	turn, err := t.accept(s, options)
+	if err == nil {
+		t.kick() // also when the caller does not wait for the rest
+	}
 	t.mu.Unlock()
 	if err != nil {
 		return threadapi.Turn{}, err
 	}
-	if err := t.flush(ctx); err != nil {
-		return threadapi.Turn{}, err
-	}
-	t.mu.Lock()
-	if now := t.turns[turn.ID]; now != nil {
-		turn = now.Turn
-	}
-	t.kick()
-	t.mu.Unlock()
-	return turn, nil
+	return turn, t.flush(ctx)
 }
 
 func cmpOr(turn *threadapi.Turn) *threadapi.Turn {
@@ -447,6 +449,9 @@ func (e *Engine) Events(ctx context.Context, in threadapi.EventsInput, since str
 		}
 		after = n
 	}
+	if err := e.upToDate(ctx, in.Thread); err != nil {
+		return nil, err
+	}
 	return e.lines.Read(ctx, in.Thread, after, in.Follow), nil
 }
 
@@ -456,9 +461,21 @@ func (e *Engine) Timeline(ctx context.Context, in threadapi.TimelineInput) (thre
 	if err != nil {
 		return threadapi.TimelineOutput{}, err
 	}
+	if err := e.upToDate(ctx, in.Thread); err != nil {
+		return threadapi.TimelineOutput{}, err
+	}
 	out, err := e.lines.Rows(ctx, in)
 	out.Thread = t
 	return out, err
+}
+
+// upToDate waits until what a caller may have seen of a thread is stored, so that events and rows show it. A store that fails
+// holds nobody up who reads: what is stored can be read.
+func (e *Engine) upToDate(ctx context.Context, id string) error {
+	if t := e.of(id); t != nil {
+		_ = t.lines.Flush(ctx)
+	}
+	return context.Cause(ctx)
 }
 
 // edit runs fn on a thread's actor, with its mutex held, and stores what it changes.
@@ -578,6 +595,9 @@ func (e *Engine) SetGoal(ctx context.Context, id, goal string) (threadapi.Thread
 	if err != nil {
 		return threadapi.Thread{}, err
 	}
+	if err := e.admit(kernelcontract.CallFrom(ctx).Principal, t.view.Load().Permission); err != nil {
+		return threadapi.Thread{}, err
+	}
 	d, err := e.pool.Provider(t.view.Load().ProviderID)
 	if err != nil {
 		return threadapi.Thread{}, err
@@ -627,6 +647,9 @@ func (e *Engine) Fork(ctx context.Context, in threadapi.ForkInput) (threadapi.Th
 	source.mu.Lock()
 	k := source.kept
 	source.mu.Unlock()
+	if err := e.admit(kernelcontract.CallFrom(ctx).Principal, k.Permission); err != nil {
+		return threadapi.Thread{}, err
+	}
 	d, err := e.pool.Provider(k.ProviderID)
 	if err != nil {
 		return threadapi.Thread{}, err
@@ -737,18 +760,26 @@ func (e *Engine) erase(ctx context.Context, t *thread) error {
 				}
 			}
 		}
-		return errors.Join(tx.Delete(activeBucket, t.id), tx.Delete(threadsBucket, t.id))
+		return errors.Join(tx.Delete(activeBucket, t.id), tx.Delete(threadsBucket, t.id), tx.Put(discardsBucket, t.id, nil))
 	})
 	if err != nil {
 		return storeError(err)
 	}
-	if err := e.lines.Delete(ctx, t.id); err != nil {
+	return e.eraseRest(ctx, t.id)
+}
+
+// eraseRest deletes the events and the directory of a thread that is no more. What is left when it is broken off is deleted
+// by the next start.
+func (e *Engine) eraseRest(ctx context.Context, id string) error {
+	if err := e.lines.Delete(ctx, id); err != nil {
 		return storeError(err)
 	}
-	if dir, err := t.storage(); err == nil {
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("the thread is deleted, but not its directory: %w", err)
-		}
+	if err := os.RemoveAll(e.storage(id)); err != nil {
+		return fmt.Errorf("the thread is deleted, but not its directory: %w", err)
+	}
+	err := e.store.Update(ctx, func(tx store.Tx) error { return tx.Delete(discardsBucket, id) })
+	if err != nil {
+		return storeError(err)
 	}
 	return nil
 }

@@ -63,6 +63,17 @@ func (e *Engine) act(b *providers.Bridge, hint protocol.RecoveryHint, message st
 	}
 }
 
+// awaitEnd lets nothing new be sent to a bridge that is being stopped.
+func (e *Engine) awaitEnd(b *providers.Bridge) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-b.Done(): // exited has been, or is about to be, and there is nothing to wait for
+	default:
+		e.stale[b] = "it is being stopped"
+	}
+}
+
 // isStale reports whether nothing new is to be sent to a bridge, since it is about to be restarted.
 func (e *Engine) isStale(b *providers.Bridge) bool {
 	e.mu.Lock()

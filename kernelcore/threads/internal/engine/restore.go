@@ -15,7 +15,7 @@ import (
 // restore settles what a former life of the program left open. The inputs that it had not sent go on once the kernel's
 // plugins, and with them the providers, are there.
 func (e *Engine) restore(ctx context.Context) error {
-	var active []string
+	var active, discarded []string
 	var held []*thread
 	composed := e.kernel.Changed()
 	err := e.store.View(ctx, func(tx store.Tx) (err error) {
@@ -27,11 +27,19 @@ func (e *Engine) restore(ctx context.Context) error {
 				e.ids.after(map[string]string{threadsBucket: threadPrefix, asksBucket: interactionPrefix}[bucket], entry.Key)
 			}
 		}
-		active, err = keys(tx, activeBucket)
+		if active, err = keys(tx, activeBucket); err != nil {
+			return err
+		}
+		discarded, err = keys(tx, discardsBucket)
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	for _, id := range discarded {
+		if err := e.eraseRest(ctx, id); err != nil {
+			return err
+		}
 	}
 	for _, id := range active {
 		t, err := e.thread(ctx, id)

@@ -42,7 +42,7 @@ func (t *thread) begin(ctx context.Context) (*session, error) {
 			t.loseContext(messageOf(err))
 		}
 		t.mu.Unlock()
-		if !again && errors.Is(err, host.ErrExited) && !died { // it was about to end when it was asked
+		if !again && (errors.Is(err, host.ErrExited) || errors.Is(err, host.ErrStopping)) && !died { // it was about to end when it was asked
 			died = true
 			select {
 			case <-b.Done():
@@ -186,9 +186,12 @@ func (t *thread) params(b *providers.Bridge, secret string) protocol.SessionPara
 
 // storage returns the directory that is the thread's own, and makes it.
 func (t *thread) storage() (string, error) {
-	dir := filepath.Join(t.e.kernel.DataDir(), "threads", t.id)
+	dir := t.e.storage(t.id)
 	return dir, os.MkdirAll(dir, 0o700)
 }
+
+// storage is the directory of a thread.
+func (e *Engine) storage(id string) string { return filepath.Join(e.kernel.DataDir(), "threads", id) }
 
 // tools are those that agents get as dynamic tools.
 func (e *Engine) tools() []protocol.DynamicTool {

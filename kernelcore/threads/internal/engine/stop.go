@@ -117,8 +117,8 @@ func (t *thread) finishStop(s *session, stop *stopping) {
 		now, reason := t.e.now(), "stopped"
 		if err == nil {
 			for _, id := range slices.Clone(t.kept.Sent) {
-				if id != t.openTurn() {
-					events = append(events, t.observe(s.lines.Withdraw(now, id, reason))...)
+				if k := t.turns[id]; k != nil && id != t.openTurn() {
+					events = append(events, t.withdraw(k, reason)...)
 				}
 			}
 		}

@@ -285,7 +285,7 @@ func (t *thread) check(now time.Time) {
 		switch waited := now.Sub(k.sentAt); {
 		case waited >= t.e.o.WatchdogFail && t.session != nil:
 			message := "the agent took the input and did not begin its turn within " + t.e.o.WatchdogFail.String()
-			events = append(events, t.observe(t.session.lines.Withdraw(t.e.now(), id, message))...)
+			events = append(events, t.withdraw(k, message)...)
 		case waited >= t.e.o.WatchdogWarn && !k.warned:
 			k.warned = true
 			events = append(events, t.note("", protocol.WarningTurnWatchdog, "the agent took the input and has not begun its turn", "turn "+id))
@@ -298,6 +298,19 @@ func (t *thread) check(now time.Time) {
 	if t.status() == threadapi.Idle && !t.driving && now.Sub(t.idle) >= t.e.o.IdleRelease {
 		t.letGo()
 	}
+}
+
+// withdraw takes a turn back from the session that has not begun it. t.mu is held and there is a session.
+func (t *thread) withdraw(k *keptTurn, message string) []timeline.Event {
+	if k.native {
+		return t.observe(t.session.lines.WithdrawInput(t.e.now(), k.ClientRequestID, message))
+	}
+	return t.observe(t.session.lines.Withdraw(t.e.now(), k.ID, message))
+}
+
+// withAgent tells whether the agent has an input that is to become a turn, or a turn. t.mu is held.
+func (t *thread) withAgent() bool {
+	return slices.ContainsFunc(t.kept.Sent, func(id string) bool { return t.turns[id] == nil || !t.turns[id].native })
 }
 
 // letGo releases an idle session that can be restored, and then the actor. t.mu is held.
