@@ -3,8 +3,10 @@ module github.com/bb-kernel/bb/examples/quickstart
 go 1.25.0
 
 require (
+	github.com/bb-kernel/bb/bridgekit v0.1.0
 	github.com/bb-kernel/bb/cli v0.1.0
 	github.com/bb-kernel/bb/examples/hello-slot v0.1.0
+	github.com/bb-kernel/bb/examples/provider-echo v0.1.0
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
 	github.com/bb-kernel/bb/kernelcore v0.1.0
 	github.com/bb-kernel/bb/pluginsdk v0.1.0
@@ -14,7 +16,6 @@ require (
 
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect
-	github.com/bb-kernel/bb/bridgekit v0.1.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -37,6 +38,7 @@ require (
 replace (
 	github.com/bb-kernel/bb/cli => ../../cli
 	github.com/bb-kernel/bb/examples/hello-slot => ../../examples/hello-slot
+	github.com/bb-kernel/bb/examples/provider-echo => ../../examples/provider-echo
 	github.com/bb-kernel/bb/kernelcontract => ../../kernelcontract
 	github.com/bb-kernel/bb/kernelcore => ../../kernelcore
 	github.com/bb-kernel/bb/pluginsdk => ../../pluginsdk

@@ -1,5 +1,5 @@
 // Command quickstart is a tour: it starts a kernel on a free port with a temporary data directory, calls hello-slot on
-// every surface for real, and prints one line for each with what came back.
+// every surface for real, lets an agent without a model take a turn, and prints one line for each with what came back.
 package main
 
 import (
@@ -17,15 +17,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bb-kernel/bb/bridgekit"
 	"github.com/bb-kernel/bb/cli"
 	hello "github.com/bb-kernel/bb/examples/hello-slot"
 	"github.com/bb-kernel/bb/examples/hello-slot/contracts"
+	echo "github.com/bb-kernel/bb/examples/provider-echo"
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/docs"
 	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
+	"github.com/bb-kernel/bb/kernelcontract/threadapi"
 	"github.com/bb-kernel/bb/kernelcore"
 	"github.com/bb-kernel/bb/kernelcore/seal"
 	"github.com/bb-kernel/bb/kernelcore/sqlitestore"
+	"github.com/bb-kernel/bb/kernelcore/threads"
 	"github.com/bb-kernel/bb/pluginsdk"
 	"github.com/bb-kernel/bb/sdk"
 )
@@ -33,7 +37,13 @@ import (
 // tourTime bounds the whole tour.
 const tourTime = time.Minute
 
+// bridgeWord makes the program its own agent's bridge, so that there is nothing to install.
+const bridgeWord = "bridge-echo"
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == bridgeWord {
+		serveBridge()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	ctx, cancel := context.WithTimeout(ctx, tourTime)
 	err := tour(ctx, os.Stdout)
@@ -45,6 +55,16 @@ func main() {
 	}
 }
 
+// serveBridge serves the bridge of the echo provider, and ends the process.
+func serveBridge() {
+	b, err := echo.Bridge(echo.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+	bridgekit.Main(b)
+}
+
 // tour starts a kernel, walks through its surfaces, and stops it.
 func tour(ctx context.Context, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "bb-quickstart-")
@@ -52,7 +72,11 @@ func tour(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	k, err := newKernel(ctx, dir)
+	plugins, err := composition()
+	if err != nil {
+		return err
+	}
+	k, err := newKernel(ctx, dir, plugins)
 	if err != nil {
 		return err
 	}
@@ -72,7 +96,7 @@ func tour(ctx context.Context, out io.Writer) (err error) {
 	for _, step := range []struct {
 		name string
 		run  func() (string, error)
-	}{{"http", t.http}, {"sdk", t.sdk}, {"cli", t.cli}, {"tool", t.tool}, {"docs", t.docs}} {
+	}{{"http", t.http}, {"sdk", t.sdk}, {"cli", t.cli}, {"tool", t.tool}, {"docs", t.docs}, {"thread", t.thread}} {
 		line, err := step.run()
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -84,8 +108,18 @@ func tour(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// newKernel composes hello-slot on a database in dir, as a server does.
-func newKernel(ctx context.Context, dir string) (*kernelcore.Kernel, error) {
+// composition is hello-slot, the threads of the kernel, and the echo provider to run them with.
+func composition() ([]*pluginsdk.Plugin, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	agent, err := echo.Plugin(echo.PluginOptions{Command: []string{self, bridgeWord}})
+	return append(threads.Plugins(threads.Options{}), hello.Plugin(), agent), err
+}
+
+// newKernel composes plugins on a database in dir, as a server does.
+func newKernel(ctx context.Context, dir string, plugins []*pluginsdk.Plugin) (*kernelcore.Kernel, error) {
 	store, err := sqlitestore.Open(ctx, dir, sqlitestore.Options{})
 	if err != nil {
 		return nil, err
@@ -94,7 +128,7 @@ func newKernel(ctx context.Context, dir string) (*kernelcore.Kernel, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	k, err := kernelcore.New(kernelcore.Options{Plugins: []*pluginsdk.Plugin{hello.Plugin()}, Store: store, Box: box})
+	k, err := kernelcore.New(kernelcore.Options{Plugins: plugins, Store: store, Box: box, DataDir: dir})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -191,4 +225,40 @@ func (g *guide) docs() (string, error) {
 		}
 	}
 	return "", errors.New("the reference has no usage line")
+}
+
+// thread lets an agent take a turn, and reads in its timeline what it said.
+func (g *guide) thread() (string, error) {
+	client, err := sdk.Connect(sdk.Options{URL: g.url, Env: noEnv})
+	if err != nil {
+		return "", err
+	}
+	thread, err := threadapi.Create.Call(g.ctx, client, threadapi.CreateInput{ProviderID: "echo", Cwd: g.dir})
+	if err != nil {
+		return "", err
+	}
+	words := []threadapi.Part{threadapi.Text("say Hello from an agent!")}
+	turn, err := threadapi.Send.Call(g.ctx, client, threadapi.SendInput{Thread: thread.ID, Input: words})
+	if err != nil {
+		return "", err
+	}
+	done, err := threadapi.Wait.Call(g.ctx, client, threadapi.WaitInput{Thread: thread.ID, Turn: turn.ID})
+	if err != nil {
+		return "", err
+	}
+	timeline, err := threadapi.Timeline.Call(g.ctx, client, threadapi.TimelineInput{Thread: thread.ID})
+	if err != nil {
+		return "", err
+	}
+	for _, row := range timeline.Rows {
+		if row.Kind != threadapi.RowMessage {
+			continue
+		}
+		var message struct {
+			Text string `json:"text"`
+		}
+		err := json.Unmarshal(row.Data, &message)
+		return fmt.Sprintf("echo, threadapi.Send.Call → %s, %q", done.Turn.Status, message.Text), err
+	}
+	return "", fmt.Errorf("the turn is %s, and the timeline has no message", done.Turn.Status)
 }

@@ -15,20 +15,21 @@ import (
 const runMain = "BB_QUICKSTART_MAIN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(runMain) != "" {
+	if os.Getenv(runMain) != "" || len(os.Args) == 2 && os.Args[1] == bridgeWord {
 		main()
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// steps are the surfaces in the order of the tour, with what comes back from each.
+// steps are the stations of the tour in their order, with what comes back from each.
 var steps = []struct{ name, want string }{
 	{"http", `200 OK {"ok":true,"result":{"message":"Hello, bb!","count":0}}`},
 	{"sdk", "{Message:Hello, bb! Count:1}"},
 	{"cli", "→ Welcome, bb! (greeted 1 times)"},
 	{"tool", `{"success":true,"content":[{"type":"text","text":"Hello, bb! (greeted 1 times)"}]}`},
 	{"docs", "bb hello greet <name> [--salutation <string>]"},
+	{"thread", `→ completed, "Hello from an agent!"`},
 }
 
 func check(t *testing.T, output string) {
