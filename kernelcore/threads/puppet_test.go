@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,6 +72,10 @@ type puppetSession struct {
 	stubborn   bool // answers no stop
 	open       bool
 	approvals  int
+	env        map[string]string
+	tools      []string
+	options    string
+	roots      []string
 }
 
 func (p *puppet) write(v any) {
@@ -146,6 +151,13 @@ func (p *puppet) take(m message) {
 		Roots                  []map[string]any `json:"roots"`
 		Cwd                    string           `json:"cwd"`
 		Env                    map[string]string
+		Tools                  []struct{ Name string }
+		Options                struct {
+			Model, Instructions string
+			Permission          struct{ Mode string }
+			ProviderOptions     json.RawMessage
+		}
+		Actions []string
 	}
 	_ = json.Unmarshal(m.Params, &q)
 	p.mu.Lock()
@@ -174,6 +186,13 @@ func (p *puppet) take(m message) {
 			}
 		}
 		p.begin(m, q.ThreadID, q.ProviderThreadID)
+		p.mu.Lock()
+		s = p.sessions[q.ThreadID]
+		s.env = q.Env
+		for _, tool := range q.Tools {
+			s.tools = append(s.tools, tool.Name)
+		}
+		p.mu.Unlock()
 	case "thread/stop":
 		if s == nil || q.Intent == "release" {
 			p.mu.Lock()
@@ -199,6 +218,11 @@ func (p *puppet) take(m message) {
 			}
 			p.answer(m.ID, map[string]any{})
 		}()
+	case "skills/configure":
+		for _, root := range q.Roots {
+			s.roots = append(s.roots, fmt.Sprint(root["id"], "=", root["path"]))
+		}
+		p.answer(m.ID, map[string]any{})
 	case "thread/discard":
 		p.mu.Lock()
 		delete(p.sessions, q.ThreadID)
@@ -214,6 +238,10 @@ func (p *puppet) take(m message) {
 		}
 	case "turn/start":
 		text := textOf(q.Input)
+		if len(q.Actions) > 0 {
+			text = "say " + strings.Join(q.Actions, " ")
+		}
+		s.options = q.Options.Model + " " + q.Options.Permission.Mode + " " + string(q.Options.ProviderOptions) + " " + q.Options.Instructions
 		go p.start(m, s, q.ClientRequestID, text)
 	case "turn/steer":
 		p.deltas(s, map[string]any{"kind": "input.accepted", "clientRequestId": q.ClientRequestID})
@@ -434,6 +462,19 @@ func (p *puppet) turn(s *puppetSession, request, text string) {
 	case "background":
 		p.deltas(s, scoped(map[string]any{"kind": "item.open", "key": item("t-" + key), "presentation": look, "item": map[string]any{
 			"kind": "task", "role": "background", "label": "later", "taskType": nil, "childRef": nil, "background": true, "summary": nil, "error": nil, "outputFile": nil, "usage": nil}}))
+	case "env":
+		var names []string
+		for name, value := range s.env {
+			names = append(names, name+"="+value)
+		}
+		sort.Strings(names)
+		p.deltas(s, message(id, strings.Join(names, "\n"))...)
+	case "tools":
+		p.deltas(s, message(id, strings.Join(s.tools, " "))...)
+	case "options":
+		p.deltas(s, message(id, s.options)...)
+	case "skills":
+		p.deltas(s, message(id, strings.Join(s.roots, "\n"))...)
 	case "pid":
 		p.deltas(s, message(id, strconv.Itoa(os.Getpid()))...)
 	default:
