@@ -3,6 +3,7 @@ package threads_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -227,4 +228,27 @@ func TestInteractionOutlivesItsClients(t *testing.T) {
 	r.wait(th.ID, turn.ID)
 	r.is.Equal(r.said(th.ID), []string{"decision: allow_for_session"})
 	r.sound(th.ID)
+}
+
+func TestSkillsThatCannotBeStaged(t *testing.T) {
+	many := fstest.MapFS{"many/SKILL.md": {Data: []byte("x")}}
+	for i := range 256 {
+		many[fmt.Sprintf("many/%d.md", i)] = &fstest.MapFile{Data: []byte("x")}
+	}
+	for name, skills := range map[string]fstest.MapFS{
+		"a file that is too large": {"large/SKILL.md": {Data: make([]byte, 256<<10+1)}},
+		"too many files":           many,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, setup{plugins: []*pluginsdk.Plugin{{ID: "skilled", Version: "1", Summary: "Brings skills", Skills: skills}}})
+			th := r.create()
+			r.is.Equal(r.last(th.ID, "skills"), "") // the session works without them, and says why
+			var warned bool
+			for _, e := range r.events(th.ID) {
+				warned = warned || e.Type == "provider.warning" && strings.Contains(string(e.Payload), `"category":"config"`)
+			}
+			r.is.True(warned)
+			r.sound(th.ID)
+		})
+	}
 }
