@@ -103,7 +103,7 @@ type InstallInput struct {
 	Action string `json:"action,omitempty" enum:"install,update" default:"install" description:"Install the agent, or bring it up to date"`
 }
 
-// InstallOutput is a piece of what an installation prints; the last one has Done.
+// InstallOutput is a piece of what an installation prints; the last one has Done. A failure ends the stream with an error too.
 type InstallOutput struct {
 	Text    string `json:"text,omitempty"`
 	Command string `json:"command,omitempty"` // what is run, in the first piece

@@ -83,7 +83,9 @@ func (p *Pool) Install(ctx context.Context, in threadapi.InstallInput) (iter.Seq
 			failure = p.verify(ctx, s, *result.Verification)
 		}
 		if failure != nil {
-			yield(threadapi.InstallOutput{Text: failure.Error() + "\n", Done: true}, nil)
+			if yield(threadapi.InstallOutput{Text: failure.Error() + "\n", Done: true}, nil) {
+				yield(threadapi.InstallOutput{}, threadapi.ProviderUnavailable.Errorf("%s", failure))
+			}
 			return
 		}
 		s.content()
