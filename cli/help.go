@@ -140,9 +140,7 @@ func (a *app) topHelp(to *sink) {
 	section("Words:", words)
 	var own []word.Row
 	for _, bw := range a.builtins() {
-		if len(bw.word.Path()) == 1 {
-			own = append(own, word.Row{Form: bw.word.Name, Text: bw.word.Summary})
-		}
+		own = append(own, word.Row{Form: strings.Join(bw.word.Path(), " "), Text: bw.word.Summary})
 	}
 	section("Built in:", own)
 	section("Flags of every word:", globalRows())

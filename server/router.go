@@ -16,11 +16,12 @@ import (
 // were sent: neither cleaned nor decoded, so that no two of them mean the same route.
 func newRouter(k *kernelcore.Kernel, m *metrics, draining *atomic.Bool) http.Handler {
 	r := mux.NewRouter().SkipClean(true).UseEncodedPath()
-	page := func(path string, auth kernelcontract.Auth, h http.Handler) {
-		r.Handle(path, k.Guard(kernelcontract.Access{Auth: auth}, false, h)).Methods(http.MethodGet, http.MethodHead, http.MethodOptions)
+	page := func(path string, auth kernelcontract.Auth, headers bool, h http.Handler) {
+		r.Handle(path, k.Guard(kernelcontract.Access{Auth: auth}, headers, h)).Methods(http.MethodGet, http.MethodHead, http.MethodOptions)
 	}
-	page("/healthz", kernelcontract.AuthNone, health(draining))
-	page("/metrics", kernelcontract.AuthOperator, m.handler())
+	page("/healthz", kernelcontract.AuthNone, false, health(draining))
+	page("/metrics", kernelcontract.AuthOperator, false, m.handler())
+	page("/openapi.json", kernelcontract.AuthOperator, true, &description{kernel: k})
 	r.Handle("/mcp", k.Guard(kernelcontract.Access{}, true, mcp.Handler(k)))
 	r.NotFoundHandler = k.Handler()
 	r.MethodNotAllowedHandler = k.Handler()

@@ -152,3 +152,22 @@ func FuzzUnmarshalSchema(f *testing.F) {
 		}
 	})
 }
+
+// A part of a larger document refers to definitions where that document has them, and has none itself.
+func TestPart(t *testing.T) {
+	is := is.New(t)
+	s := &schema.Schema{
+		Type: schema.Object,
+		Properties: []schema.Property{
+			{Name: "a", Schema: &schema.Schema{Ref: "X", Nullable: true}},
+			{Name: "b", Schema: &schema.Schema{Type: schema.Object, OneOf: []*schema.Schema{{Ref: "X"}}, Discriminator: "kind"}},
+		},
+		Defs: []schema.Def{{Name: "X", Schema: &schema.Schema{Type: schema.Object}}},
+	}
+	raw, err := s.Part(func(def string) string { return "#/there/" + def })
+	is.NoErr(err)
+	is.Equal(string(raw), `{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/there/X"},{"type":"null"}]},"b":{"type":"object","oneOf":[{"$ref":"#/there/X"}]}}}`)
+	is.Equal(len(s.Defs), 1) // the schema itself stays
+	_, err = (&schema.Schema{Minimum: "one"}).Part(func(string) string { return "" })
+	is.True(err != nil)
+}

@@ -22,6 +22,17 @@ func (s *Schema) Document() (json.RawMessage, error) {
 	return w.result()
 }
 
+// Part returns s without its Defs, each reference written as ref names it: for documents that keep the definitions of many
+// schemas in a place of their own. The discriminator of a union is left out: there, it may only choose among named schemas,
+// and the constants of the branches tell them apart as well.
+func (s *Schema) Part(ref func(def string) string) (json.RawMessage, error) {
+	bare := *s
+	bare.Defs = nil
+	w := writer{ref: ref}
+	w.schema(&bare)
+	return w.result()
+}
+
 // MarshalJSON writes s as JSON Schema 2020-12. The order of the keywords is fixed and that of the properties is theirs,
 // so that equal schemas are equal text.
 func (s *Schema) MarshalJSON() ([]byte, error) {
@@ -35,6 +46,7 @@ type writer struct {
 	b     bytes.Buffer
 	first bool
 	err   error
+	ref   func(def string) string // nil: as refPrefix says
 }
 
 func (w *writer) result() ([]byte, error) {
@@ -153,7 +165,11 @@ const refPrefix = "#/$defs/"
 
 func (w *writer) constraints(s *Schema) {
 	if s.Ref != "" {
-		w.text("$ref", refPrefix+s.Ref)
+		if w.ref != nil {
+			w.text("$ref", w.ref(s.Ref))
+		} else {
+			w.text("$ref", refPrefix+s.Ref)
+		}
 		return
 	}
 	if s.Type != Any {
@@ -196,7 +212,7 @@ func (w *writer) constraints(s *Schema) {
 		w.b.WriteByte(']')
 		w.first = false
 	}
-	if s.Discriminator != "" {
+	if s.Discriminator != "" && w.ref == nil {
 		w.key("discriminator")
 		w.open()
 		w.text("propertyName", s.Discriminator)
