@@ -55,6 +55,12 @@ var provedElsewhere = map[string]string{
 	"git clone https://github.com/bb-kernel/bb": "the tests run in a clone",
 	"go test -run='^$' -bench=. work":           ".ci/run has it as a stage, each benchmark once",
 	"cd bb":                                     "the tests begin there",
+	"npm install -g @openai/codex":              "asks the network; scripts/agents installs the same",
+	"codex login":                               "opens a browser",
+	"bb provider health codex":                  "beside a login; provider-codex tests it with the real program",
+	"bb thread create --provider-id codex --cwd ~/work why does the build fail?": "scripts/e2e-agents drives the real Codex",
+	"bb provider health opencode": "provider-acp tests it with the real program",
+	"bb thread create --provider-id opencode --cwd ~/work why does the build fail?":                                                                                    "scripts/e2e-agents drives the real opencode",
 	"go run ./conformance/cmd/bb-conformance bridge --fixture conformance/testdata/python-bridge/fixture.json -- python3 conformance/testdata/python-bridge/bridge.py": "TestPythonBridge of conformance/bridgetest runs it where there is a python3",
 }
 
