@@ -63,6 +63,11 @@ func CheckText(d *kernelcontract.MethodDef, samples Samples) []Problem {
 	return contracttest.CheckText(d, samples)
 }
 
+// CheckOpenAPI checks that the OpenAPI document of a method alone is valid.
+func CheckOpenAPI(d *kernelcontract.MethodDef, s *kernelcontract.ServiceDef) []Problem {
+	return contracttest.CheckOpenAPI(d, s)
+}
+
 // CheckDocs checks the reference of a method.
 func CheckDocs(d *kernelcontract.MethodDef, s *kernelcontract.ServiceDef) []Problem {
 	return contracttest.CheckDocs(d, s)

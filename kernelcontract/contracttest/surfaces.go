@@ -29,6 +29,7 @@ const (
 	Tool       Surface = "tool"
 	Text       Surface = "text"
 	Docs       Surface = "docs"
+	OpenAPI    Surface = "openapi"
 )
 
 // Problem is one thing that is wrong with a surface of a method.
@@ -95,6 +96,7 @@ func Check(s *kernelcontract.Service, samples Samples) []Problem {
 		problems = append(problems, CheckTool(d)...)
 		problems = append(problems, CheckText(d, samples)...)
 		problems = append(problems, CheckDocs(d, def)...)
+		problems = append(problems, CheckOpenAPI(d, def)...)
 	}
 	return problems
 }

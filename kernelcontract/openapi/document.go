@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/docs"
@@ -123,8 +124,24 @@ type partFunc func(*schema.Schema) (json.RawMessage, error)
 
 // partOf returns how the schemas inside the component of that name are written: its definitions are components beside it.
 func partOf(name string) partFunc {
-	refer := func(def string) string { return "#/components/schemas/" + name + "." + def }
+	refer := func(def string) string { return "#/components/schemas/" + definitionName(name, def) }
 	return func(s *schema.Schema) (json.RawMessage, error) { return s.Part(refer) }
+}
+
+// definitionName returns the name of the component for a definition of another one. Definitions of Go types have names of
+// letters and digits; what else a schema of a plugin's own may have is escaped.
+func definitionName(component, def string) string {
+	var b strings.Builder
+	b.WriteString(component)
+	b.WriteByte('.')
+	for i := range len(def) {
+		if c := def[i]; 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
 }
 
 // component adds a schema and its definitions under a name.
@@ -139,7 +156,7 @@ func (b *builder) component(name string, s *schema.Schema) error {
 		return err
 	}
 	for _, d := range s.Defs {
-		if err := add(name+"."+d.Name, d.Schema); err != nil {
+		if err := add(definitionName(name, d.Name), d.Schema); err != nil {
 			return err
 		}
 	}
