@@ -307,7 +307,7 @@ func mutants() []mutant {
 		}},
 
 		{check: "principal.loopback", response: replaceLog(`"actor":"user:local","via":"loopback"`, `"actor":"user:root","via":"loopback"`)},
-		{check: "principal.loopback-agent", response: replaceLog(`"actor":"agent:t-`, `"actor":"user:t-`)},
+		{check: "principal.loopback-agent", response: replaceLog(`"actor":"agent:t`, `"actor":"user:t`)},
 		{check: "principal.origin", response: replaceLog(`"via":"origin"`, `"via":"loopback"`)},
 		{check: "principal.token", response: replaceLog(`"via":"token"`, `"via":"loopback"`)},
 		{check: "principal.token-scope", response: when(both(path(count), sent("Authorization", "*"), status(403)), become(200, `{"ok":true,"result":{}}`))},
