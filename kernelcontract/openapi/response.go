@@ -58,11 +58,10 @@ func success(d *docs.MethodDoc, out *schema.Schema, outName string) object {
 			{"properties", object{{"ok", object{{"type", "boolean"}, {"const", true}}}, {"result", ref("schemas", outName)}}},
 			{"required", []string{"ok", "result"}},
 		}}}},
-		{"text/plain", object{{"schema", object{{"type", "string"}}}}},
 	}
-	description := "The result; as text when `Bb-Render` asks for it."
+	description := "The result."
 	if out.IsBytes() {
-		description = "The result; the bytes themselves when they are asked for, and a text when `Bb-Render` asks for one."
+		description = "The result; the bytes themselves when they are asked for."
 		content = content.with("*/*", object{})
 	}
 	return object{{"description", description}, {"headers", answerHeaders()}, {"content", content}}
@@ -144,7 +143,6 @@ func failure(status int, declared []declaredError) object {
 					{"type", "object"}, {"properties", object{{"code", object{{"type", "string"}, {"enum", codes}}}}},
 				}}}}},
 			}}}}}},
-			{"text/plain", object{{"schema", object{{"type", "string"}}}}},
 		}},
 	}
 }

@@ -21,7 +21,7 @@ func sharedParameters() object {
 			{"name", header.Context}, {"in", "header"}, {"description", "Where the caller is: a JSON object in ASCII. It fills the fields that `x-bb-ambient` lists."},
 			{"content", object{{"application/json", object{{"schema", object{{"type", "object"}, {"properties", context}, {"additionalProperties", false}}}}}}},
 		}},
-		{"Render", object{{"name", header.Render}, {"in", "header"}, {"description", "Asks for text to read: `text`, then optionally `; width=80; color=1; tty=1`."}, {"schema", text}}},
+		{"Render", object{{"name", header.Render}, {"in", "header"}, {"description", "Asks for text to read: `text`, then optionally `; width=80; color=1; tty=1`. The answer is then `text/plain`, which is not among the responses, so that clients have one type for each."}, {"schema", text}}},
 		{"LastEventID", object{{"name", header.LastEventID}, {"in", "header"}, {"description", "The cursor to go on after; it wins over `" + route.SinceParam + "`."}, {"schema", cursor}}},
 		{"Since", object{{"name", route.SinceParam}, {"in", "query"}, {"description", "The cursor to go on after."}, {"schema", cursor}}},
 		{"Raw", object{{"name", route.RawParam}, {"in", "query"}, {"description", "`1` asks for the bytes themselves, as an `Accept` that names their type does."}, {"schema", object{{"type", "string"}, {"enum", []string{"1", "0", "true", "false"}}}}}},
