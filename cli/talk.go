@@ -126,7 +126,7 @@ func (a *app) ended(raw json.RawMessage, turn threadapi.Turn) {
 		a.out.print(oneLine(raw))
 		return
 	}
-	a.out.print(text.Strip("turn " + turn.ID + " has ended before: " + string(turn.Status) + " " + turn.Error))
+	a.out.print(text.Strip(strings.TrimSpace("turn " + turn.ID + " has ended before: " + string(turn.Status) + " " + turn.Error)))
 }
 
 // followTurn shows a thread until a turn of it has ended.

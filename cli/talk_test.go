@@ -66,7 +66,7 @@ func TestSendFollowsItsTurn(t *testing.T) {
 	t.Run("sent before", func(t *testing.T) {
 		is := is.New(t)
 		s := newShell(t, serve(t, newAgent(t, answers).impls()...).URL)
-		is.Equal(s.run("thread send th1 hello --client-request-id again"), result{0, "turn tn0 has ended before: completed \n", ""})
+		is.Equal(s.run("thread send th1 hello --client-request-id again"), result{0, "turn tn0 has ended before: completed\n", ""})
 	})
 	t.Run("a thread that is deleted", func(t *testing.T) {
 		is := is.New(t)
