@@ -22,7 +22,7 @@ const (
 	RowTodo        RowKind = "todo"        // its list of steps, the latest of the turn
 	RowUsage       RowKind = "usage"       // tokens, the latest of the turn
 	RowInteraction RowKind = "interaction" // something that it asked
-	RowTurn        RowKind = "turn"        // a turn that ended otherwise than well, or was merged
+	RowTurn        RowKind = "turn"        // a turn that failed or was interrupted
 	RowNotice      RowKind = "notice"      // a warning, an error, a change of model, of the session or of the thread
 )
 
