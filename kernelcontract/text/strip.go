@@ -6,8 +6,8 @@ import (
 )
 
 // Strip removes from foreign text what a terminal would obey: escape sequences (colours, cursor moves, titles, the
-// clipboard, device strings) and control characters except line feed and tab. Invalid UTF-8 becomes U+FFFD. What is
-// left prints as it reads (docs/spec/cli.md).
+// clipboard, device strings), control characters except line feed and tab, and what turns the direction of text.
+// Invalid UTF-8 becomes U+FFFD. What is left prints as it reads (docs/spec/cli.md).
 func Strip(s string) string { return strip(s, false) }
 
 // StripButColors is Strip for text that the server rendered: sequences that only set colours and styles stay.
@@ -56,8 +56,12 @@ const (
 )
 
 func isControl(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f
+	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || turns(r)
 }
+
+// turns reports whether r embeds, overrides or isolates a direction: with these a command that waits for approval can be
+// made to look like another one. Letters bring their direction along without them.
+func turns(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // clean reports whether there is nothing to strip, the usual case.
 func clean(s string) bool {

@@ -178,6 +178,9 @@ func TestStrip(t *testing.T) {
 		{"raw C1 byte", "a\x9b31mb", "a\uFFFD31mb", ""},
 		{"control characters", "a\x00\x07\x08\x0b\x0c\x0d\x7f\u0085b", "ab", ""},
 		{"carriage return", "good\r\nevil\rx", "good\nevilx", ""},
+		{"overridden direction", "rm \u202etxt\u202c a", "rm txt a", ""},
+		{"every turn of direction", "a\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069b", "ab", ""},
+		{"letters from right to left, joiners and marks", "\u05d0\u200f\u0627\u200d\u200e", "\u05d0\u200f\u0627\u200d\u200e", ""},
 		{"invalid UTF-8", "a\xffb", "a\uFFFDb", ""},
 		{"a real U+FFFD", "a\uFFFDb", "a\uFFFDb", ""},
 	} {
