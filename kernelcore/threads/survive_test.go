@@ -461,6 +461,9 @@ func TestDiskFull(t *testing.T) {
 		s.fails.Store(false)
 		r.is.Equal(r.wait(th.ID, r.send(th.ID, "say after").ID).Status, threadapi.TurnCompleted)
 		r.sound(th.ID)
+		r.is.True(slices.ContainsFunc(r.events(th.ID), func(e threadapi.Event) bool {
+			return e.Type == "turn.completed" && strings.Contains(string(e.Payload), "could not be stored")
+		}))
 		said := r.said(th.ID)
 		r.is.True(slices.Contains(said, "before") && slices.Contains(said, "after") && !slices.Contains(said, "lost"))
 	})

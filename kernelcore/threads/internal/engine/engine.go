@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/host"
@@ -57,6 +58,8 @@ type Engine struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	forget func()
+
+	opened atomic.Bool // what a former life left open has been settled
 
 	mu      sync.Mutex
 	closed  bool
@@ -111,6 +114,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.restore(ctx); err != nil {
 		return nil, errors.Join(err, e.Close(context.WithoutCancel(ctx)))
 	}
+	e.opened.Store(true)
 	e.work.Go(e.watch)
 	return e, nil
 }

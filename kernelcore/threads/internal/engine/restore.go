@@ -82,7 +82,10 @@ type interruptedItem struct {
 // settleLeftovers ends what is open in the store: no session outlives its actor. Inputs that were not sent stay. What is
 // settled is stored when it returns. t.mu is held.
 func (t *thread) settleLeftovers(ctx context.Context) error {
-	const reason = "the program stopped while the agent worked"
+	reason := "the program stopped while the agent worked"
+	if t.e.opened.Load() { // it went on: only the store can have failed
+		reason = "what the agent did could not be stored any more"
+	}
 	var events []timeline.Event
 	now := t.e.now()
 	if len(t.kept.Sent) > 0 {
