@@ -67,6 +67,30 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
+// kit builds bb-conformance in a directory: from the repository when this module lies in it, else the published one.
+func kit(t *testing.T, dir string) string {
+	t.Helper()
+	out := filepath.Join(dir, "bb-conformance")
+	if runtime.GOOS == "windows" {
+		out += ".exe"
+	}
+	cmd := exec.Command("go", "install", "github.com/bb-kernel/bb/conformance/cmd/bb-conformance@latest")
+	cmd.Env = append(os.Environ(), "GOBIN="+dir)
+	if source := filepath.Join("..", "..", "conformance"); exists(filepath.Join(source, "go.mod")) {
+		cmd = exec.Command("go", "build", "-o", out, "./cmd/bb-conformance")
+		cmd.Dir, cmd.Env = source, append(os.Environ(), "GOWORK=off")
+	}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // conforms grades the bridge over a real agent with the kit for bridges, as a black box.
 func conforms(t *testing.T, file string, o acp.Options) {
 	t.Helper()
@@ -91,7 +115,7 @@ func conforms(t *testing.T, file string, o acp.Options) {
 		args = append(args, "--no-resume")
 	}
 	args = append(append(args, "--"), o.Command...)
-	said, err := exec.Command(build("bb-conformance", filepath.Join("..", "..", "conformance"), "./cmd/bb-conformance"), args...).CombinedOutput()
+	said, err := exec.Command(kit(t, dir), args...).CombinedOutput()
 	t.Logf("%s", said)
 	if err != nil || !strings.Contains(string(said), " 0 fail") {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -19,18 +20,32 @@ var lookup = []protocol.DynamicTool{{Name: "lookup.word", Description: "Looks a 
 
 const question = `{"questions":[{"id":"size","header":"Size","question":"How large?","options":[{"label":"Small (Recommended)","description":"fits"},{"label":"Large","description":"does not"}]}]}`
 
+// kit builds bb-conformance in a directory: from the repository when this module lies in it, else the published one.
+func kit(t *testing.T, dir string) string {
+	t.Helper()
+	out := filepath.Join(dir, "bb-conformance")
+	if runtime.GOOS == "windows" {
+		out += ".exe"
+	}
+	cmd := exec.Command("go", "install", "github.com/bb-kernel/bb/conformance/cmd/bb-conformance@latest")
+	cmd.Env = append(os.Environ(), "GOBIN="+dir)
+	source := filepath.Join("..", "..", "conformance")
+	if _, err := os.Stat(filepath.Join(source, "go.mod")); err == nil {
+		cmd = exec.Command("go", "build", "-o", out, "./cmd/bb-conformance")
+		cmd.Dir, cmd.Env = source, append(os.Environ(), "GOWORK=off")
+	}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return out
+}
+
 // TestCodexConforms grades the bridge over the real Codex with the kit for bridges, as a black box.
 func TestCodexConforms(t *testing.T) {
 	is := is.New(t)
 	cwd := t.TempDir()
 	o, _ := realCodex(t, cwd)
-	tool := filepath.Join(t.TempDir(), "bb-conformance.exe")
-	build := exec.Command("go", "build", "-o", tool, "./cmd/bb-conformance")
-	build.Dir = filepath.Join("..", "..", "conformance")
-	build.Env = append(os.Environ(), "GOWORK=")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	tool := kit(t, t.TempDir())
 	options, err := json.Marshal(o)
 	is.NoErr(err)
 	type prompt struct {

@@ -191,7 +191,8 @@ func (s *Stage) Env(ctx context.Context) ([]string, error) {
 	}
 	downloads := filepath.ToSlash(filepath.Join(strings.TrimSpace(cache), "cache", "download"))
 	return []string{
-		"GOWORK=off", "GOSUMDB=off", "GOFLAGS=-mod=mod -trimpath",
+		// A module from a zip has no version control, whatever folder it is unpacked below.
+		"GOWORK=off", "GOSUMDB=off", "GOFLAGS=-mod=mod -trimpath -buildvcs=false",
 		"GOMODCACHE=" + s.Cache,
 		"GOPROXY=" + fileURL(s.Proxy) + "," + fileURL(downloads) + ",off",
 	}, nil
