@@ -40,6 +40,9 @@ request_permissions_tool = true
 default_mode_request_user_input = true
 [tools.update_plan]
 enabled = true
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
 [analytics]
 enabled = false
 [model_providers.fake]
