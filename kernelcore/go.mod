@@ -11,6 +11,8 @@ require (
 	modernc.org/sqlite v1.59.0
 )
 
+require github.com/tetratelabs/wazero v1.12.0
+
 require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/modelcontextprotocol/go-sdk v1.8.0
