@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/bb-kernel/bb/bridgekit/process"
 	"github.com/bb-kernel/bb/bridgekit/record"
 )
 
@@ -32,7 +33,7 @@ func Main[S any](b Bridge[S]) {
 
 // serve runs r on standard input and output.
 func serve(r *Runtime) (err error) {
-	stdout, err := takeStdout()
+	stdout, err := process.TakeStdout()
 	if err != nil {
 		return fmt.Errorf("bridgekit: standard output cannot be kept for the protocol: %w", err)
 	}

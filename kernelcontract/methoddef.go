@@ -15,7 +15,7 @@ const (
 	MutationWait = 60 * time.Second
 )
 
-// Method is a *Query, *Mutation, *Stream or *Custom.
+// Method is a *Query, *Mutation, *Stream, *Described or *Custom.
 type Method interface{ define() MethodDef }
 
 // MethodDef is a method without its Go types, normalized: what surfaces are derived from. It is read-only and safe for
@@ -40,6 +40,7 @@ type MethodDef struct {
 	ref           string
 	input, output *lazySchema
 	render        func(v any, r Render) (string, error)
+	problems      []Problem // of a definition whose form allows more mistakes, without service and method
 }
 
 // Ref returns plugin/service.method.
@@ -60,7 +61,15 @@ func (d *MethodDef) Budget() time.Duration {
 }
 
 // Fields returns the input's fields in Go order, without deriving the schema.
-func (d *MethodDef) Fields() ([]schema.Field, error) { return schema.Fields(d.input.t) }
+func (d *MethodDef) Fields() ([]schema.Field, error) {
+	if d.input.fixed {
+		return describedFields(d.input.s), nil
+	}
+	return schema.Fields(d.input.t)
+}
+
+// Described reports whether the method is known by its schemas instead of Go types: its results are json.RawMessage.
+func (d *MethodDef) Described() bool { return d.input.fixed }
 
 // Input returns the input's schema, an object; it is derived once. The error lists every problem of the type.
 func (d *MethodDef) Input() (*schema.Schema, error) { return d.input.get() }
@@ -103,13 +112,17 @@ type ExampleDef struct {
 }
 
 type lazySchema struct {
-	t    reflect.Type
-	once sync.Once
-	s    *schema.Schema
-	err  error
+	t     reflect.Type
+	fixed bool // s is given, and t says nothing
+	once  sync.Once
+	s     *schema.Schema
+	err   error
 }
 
 func (l *lazySchema) get() (*schema.Schema, error) {
+	if l.fixed {
+		return l.s, nil
+	}
 	l.once.Do(func() { l.s, l.err = schema.Of(l.t) })
 	return l.s, l.err
 }

@@ -223,6 +223,9 @@ func (c *checker) method(s *ServiceDef, d *MethodDef, i int) {
 		c.add(method, "Ref", "%q belongs to another service than %s", d.ref, s.ID())
 	}
 	d.PluginID, d.Service, d.Method = pluginID, service, method
+	for _, p := range d.problems {
+		c.add(method, p.Field, "%s", p.Message)
+	}
 	c.summary(method, d.Summary)
 	c.access(d)
 	c.path(d)
@@ -391,6 +394,9 @@ func negatable(f schema.Field) bool {
 
 func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
 
+// destructiveTool ends the description of a tool that destroys something.
+const destructiveTool = "\n\nDestructive: confirm with the user first."
+
 func (c *checker) tool(d *MethodDef) {
 	if d.Tool == nil {
 		return
@@ -417,8 +423,8 @@ func (c *checker) tool(d *MethodDef) {
 			t.Description += "\n\n" + d.Description
 		}
 	}
-	if d.Destructive {
-		t.Description += "\n\nDestructive: confirm with the user first."
+	if d.Destructive && !strings.HasSuffix(t.Description, destructiveTool) { // a description that came through a contract has it
+		t.Description += destructiveTool
 	}
 	d.Tool = &t
 }

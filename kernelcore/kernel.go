@@ -71,6 +71,7 @@ type Kernel struct {
 	serverID string
 	started  time.Time
 	faults   faults
+	restarts restarts
 	current  atomic.Pointer[composition]
 	tokens   *token.Tokens
 	hosts    *token.Hosts

@@ -1,9 +1,12 @@
 package kernelcore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -28,6 +31,25 @@ type faults struct {
 	mu   sync.Mutex
 	list []error
 	seen map[string]bool
+	// states are problems that may end, by plugin and a name that the plugin's runner chose.
+	states map[stateKey]error
+}
+
+type stateKey struct{ plugin, name string }
+
+// set says that a problem holds, nil that it holds no more.
+func (f *faults) set(plugin, name string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := stateKey{plugin, name}
+	if err == nil {
+		delete(f.states, key)
+		return
+	}
+	if f.states == nil {
+		f.states = map[stateKey]error{}
+	}
+	f.states[key] = &ProblemError{Plugin: plugin, Err: err}
 }
 
 func (f *faults) add(plugin string, err error) {
@@ -60,10 +82,18 @@ func (f *faults) forget(plugin string) {
 		}
 		return gone
 	})
+	maps.DeleteFunc(f.states, func(key stateKey, _ error) bool { return key.plugin == plugin })
 }
 
 func (f *faults) all() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.list)
+	states := slices.SortedFunc(maps.Keys(f.states), func(a, b stateKey) int {
+		return cmp.Or(strings.Compare(a.plugin, b.plugin), strings.Compare(a.name, b.name))
+	})
+	all := slices.Clone(f.list)
+	for _, key := range states {
+		all = append(all, f.states[key])
+	}
+	return all
 }

@@ -92,6 +92,22 @@ func (h *Host) Require(s *kernelcontract.Service) kernelcontract.Caller {
 	return injected{service: s.ID, plugin: h.plugin.ID, through: h.backend.Caller}
 }
 
+// RequireByID is Require for a plugin that learns what it needs while it is set up, such as one whose program says it.
+// It returns nil when no plugin offers the service, which is a load error.
+func (h *Host) RequireByID(id string) kernelcontract.Caller {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.inSetup("RequireByID") {
+		return nil
+	}
+	h.requires = append(h.requires, id)
+	if h.backend.Caller == nil || h.backend.HasService == nil || !h.backend.HasService(id) {
+		h.problems.add("the required service %s is not there: add the plugin that provides it, and enable it", id)
+		return nil
+	}
+	return injected{service: id, plugin: h.plugin.ID, through: h.backend.Caller}
+}
+
 // Guard adds a function that may refuse calls.
 func (h *Host) Guard(g Guard) {
 	h.mu.Lock()

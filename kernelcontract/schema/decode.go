@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,13 @@ import (
 const maxSchemaDepth = 128
 
 // UnmarshalJSON reads what MarshalJSON and Document write. It is strict: a keyword outside the subset, a value of the
-// wrong type or a reference into nowhere is an error that names the place.
+// wrong type or a reference into nowhere is an error that names the place. White space between tokens means nothing: values
+// that the schema holds as JSON are kept without it.
 func (s *Schema) UnmarshalJSON(raw []byte) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err == nil { // else what follows says what is wrong
+		raw = compact.Bytes()
+	}
 	read, err := readSchema(raw, 0)
 	if err != nil {
 		return fmt.Errorf("schema: %w", err)

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -170,4 +171,17 @@ func TestPart(t *testing.T) {
 	is.Equal(len(s.Defs), 1) // the schema itself stays
 	_, err = (&schema.Schema{Minimum: "one"}).Part(func(string) string { return "" })
 	is.True(err != nil)
+}
+
+// A document that was indented for people is the same schema.
+func TestWhiteSpaceMeansNothing(t *testing.T) {
+	is := is.New(t)
+	const plain = `{"$defs":{"p":{"type":"object","properties":{"x":{"type":"integer","default":1}},"additionalProperties":false}},"type":"object","properties":{"p":{"anyOf":[{"$ref":"#/$defs/p"},{"type":"null"}],"default":null},"e":{"enum":["a",null]}},"additionalProperties":false}`
+	var want schema.Schema
+	is.NoErr(json.Unmarshal([]byte(plain), &want))
+	var indented bytes.Buffer
+	is.NoErr(json.Indent(&indented, []byte(plain), "", "  "))
+	var got schema.Schema
+	is.NoErr(got.UnmarshalJSON(indented.Bytes()))
+	is.Equal(got, want)
 }

@@ -101,7 +101,7 @@ func (w *fieldWalk) field(f reflect.StructField, name, options string, hasTag bo
 	case name == "":
 		w.problem(f.Name, "has no name in its json tag; write `json:\""+lowerFirst(f.Name)+"\"`")
 		name = f.Name
-	case !validName(name):
+	case !ValidName(name):
 		w.problem(name, "is not a valid name: it must match ^[a-z][a-zA-Z0-9]*$")
 	}
 	field := Field{Name: name, GoName: f.Name, Type: f.Type, Tag: f.Tag, Index: index, Description: f.Tag.Get("description")}
@@ -135,8 +135,8 @@ func (w *fieldWalk) field(f reflect.StructField, name, options string, hasTag bo
 	w.fields = append(w.fields, field)
 }
 
-// validName reports whether name is ^[a-z][a-zA-Z0-9]*$.
-func validName(name string) bool {
+// ValidName reports whether a member may have the name: it matches ^[a-z][a-zA-Z0-9]*$.
+func ValidName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
 		if !('a' <= c && c <= 'z' || i > 0 && ('A' <= c && c <= 'Z' || '0' <= c && c <= '9')) {

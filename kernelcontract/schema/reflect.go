@@ -477,7 +477,7 @@ func (b *builder) union(t reflect.Type, path []string) *Schema {
 		return &Schema{}
 	}
 	s := &Schema{Discriminator: reflect.Zero(v).Interface().(Variants).Discriminator()}
-	if !validName(s.Discriminator) {
+	if !ValidName(s.Discriminator) {
 		b.problem(path, fmt.Sprintf("the discriminator %s of %s must match ^[a-z][a-zA-Z0-9]*$", quoteShort(s.Discriminator), v))
 	}
 	seen := map[string]bool{}

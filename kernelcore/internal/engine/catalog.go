@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -101,8 +102,12 @@ func (m *Method) encodeInput(v any) ([]byte, error) {
 	return m.encIn.Marshal(v)
 }
 
-// encodeOutput encodes a result or an item, fastest for the method's own output type.
+// encodeOutput encodes a result or an item, fastest for the method's own output type. What a described method answers is
+// JSON as it crossed its process's boundary.
 func (m *Method) encodeOutput(v any) ([]byte, error) {
+	if raw, ok := v.(json.RawMessage); ok && m.Def.Described() {
+		return raw, nil
+	}
 	m.prepareEncoders()
 	return m.encOut.Marshal(v)
 }

@@ -154,6 +154,12 @@ func (e *Engine) guard(ctx context.Context, m *Method, info *kernelcontract.Call
 	}
 	for _, g := range e.Catalog().guards {
 		if veto := g.guard(ctx, info, input); veto != nil {
+			switch {
+			case ctx.Err() != nil && errors.Is(veto, ctx.Err()):
+				return contextError(ctx, m.Def)
+			case errors.Is(veto, kernelcontract.ServiceUnavailable): // it has not judged
+				return kernelcontract.AsError(veto)
+			}
 			err := kernelcontract.Vetoed.Errorf("%s", vetoReason(veto))
 			err.Details = map[string]any{"by": g.plugin}
 			return err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package bridgekit
+package process
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeStdout returns standard output and lets everything else that writes there, C code and files opened before
+// TakeStdout returns standard output and lets everything else that writes there, C code and files opened before
 // included, write to standard error.
-func takeStdout() (*os.File, error) {
+func TakeStdout() (*os.File, error) {
 	fd, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_DUPFD_CLOEXEC, 3) // 0 to 2 keep their meaning
 	if err != nil {
 		return nil, os.NewSyscallError("fcntl", err)
