@@ -209,6 +209,9 @@ func (a *app) callServer(c *cache.Catalog, cl *call) int {
 	if cl.follows {
 		return a.converse(c, cl, client)
 	}
+	if e := a.upload(cl, client); e != nil {
+		return a.fail(e, false)
+	}
 	req := sdk.Request{Signature: cl.r.Signature(), Input: cl.input}
 	switch {
 	case a.globals.json:

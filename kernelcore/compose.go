@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type composed struct {
 	err      error // why it failed
 	loaded   *pluginsdk.Loaded
 	instance *engine.Instance // nil unless ready
+	program  *installed       // nil: compiled in
 	// stopped is closed once the instance and those of all earlier lives have been retired; previous is that of the life
 	// before.
 	stopped, previous chan struct{}
@@ -116,6 +118,17 @@ func (k *Kernel) compose(ctx context.Context) error {
 		}
 		plugins = append(plugins, &composed{plugin: p, state: state})
 	}
+	programs, err := k.composePrograms(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		if seen[p.plugin.ID] {
+			problems = append(problems, &ProblemError{Plugin: p.plugin.ID, Err: errors.New("a plugin with this id is a part of the server and wins over the installed one")})
+			continue
+		}
+		plugins = append(plugins, p)
+	}
 	offered := k.offeredBy(plugins)
 	for _, p := range plugins {
 		if p.state == manifest.Ready {
@@ -163,7 +176,7 @@ func (k *Kernel) load(ctx context.Context, p *composed, offered map[string]bool)
 			Secret:     k.secrets().Get,
 			Caller:     k.relay(p.plugin.ID),
 			HasService: func(id string) bool { return offered[id] },
-			Log:        k.log.With("plugin", p.plugin.ID),
+			Log:        slog.New(k.pluginLog(p.plugin.ID).Handler(k.log.Handler())).With("plugin", p.plugin.ID),
 		})
 		done <- outcome{loaded, err}
 	})
@@ -211,7 +224,7 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 		if changed == nil {
 			return nil
 		}
-		return saveRow(tx, changed.plugin.ID, changed.state)
+		return errors.Join(saveRow(tx, changed.plugin.ID, changed.state), saveProgram(tx, changed))
 	})
 	if err != nil {
 		for _, p := range plugins {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
 	"github.com/bb-kernel/bb/kernelcore/internal/httpapi"
+	"github.com/bb-kernel/bb/kernelcore/internal/pluginlog"
+	"github.com/bb-kernel/bb/kernelcore/internal/uploads"
 	"github.com/bb-kernel/bb/kernelcore/seal"
 	"github.com/bb-kernel/bb/kernelcore/store"
 	"github.com/bb-kernel/bb/kernelcore/token"
@@ -52,6 +55,8 @@ type Options struct {
 	HTTP HTTPOptions
 	// Log gets what operators should see; nil: nothing is logged. Inputs, results and secrets are never logged.
 	Log *slog.Logger
+	// Programs keeps plugins that are installed while the kernel runs; nil: none are. They come behind Plugins.
+	Programs Programs
 	// Development validates every output and answers a violation as an error. Set it in tests.
 	Development bool
 	// OnShutdown is told when an operator stops the program through kernel/runtime.shutdown: it should Drain and Close, and
@@ -72,6 +77,10 @@ type Kernel struct {
 	started  time.Time
 	faults   faults
 	restarts restarts
+	uploads  *uploads.Uploads
+
+	logsMu   sync.Mutex
+	logs     map[string]*pluginlog.Log // by plugin id
 	current  atomic.Pointer[composition]
 	tokens   *token.Tokens
 	hosts    *token.Hosts
@@ -109,7 +118,8 @@ type Kernel struct {
 // error is that of the store, which stays open then, or lists what is wrong with the options.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{o: o, log: o.Log, store: o.Store, box: o.Box, started: time.Now(), removing: map[string]bool{},
-		shared: map[string]*shared{}, changed: make(chan struct{}), threads: map[*knownThreads]bool{}, stopping: make(chan struct{})}
+		shared: map[string]*shared{}, changed: make(chan struct{}), threads: map[*knownThreads]bool{}, stopping: make(chan struct{}), logs: map[string]*pluginlog.Log{}}
+	k.uploads = uploads.New(func() string { return filepath.Join(k.DataDir(), "uploads") }, time.Now)
 	k.dataDir = sync.OnceValue(k.makeDataDir)
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)

@@ -27,6 +27,12 @@ func (k *Kernel) Enable(ctx context.Context, id string) error {
 				offered[s.ID] = true
 			}
 		}
+		if p.program != nil && p.err != nil {
+			p.state = manifest.Ready
+			if k.openProgram(id, p); p.err != nil {
+				return nil
+			}
+		}
 		k.load(ctx, p, offered)
 		return nil
 	})
@@ -35,16 +41,16 @@ func (k *Kernel) Enable(ctx context.Context, id string) error {
 // Disable takes a plugin out of the catalog, also across restarts, and keeps its data. Calls in flight finish.
 func (k *Kernel) Disable(ctx context.Context, id string) error {
 	return k.change(ctx, id, func(p *composed, _ map[string]bool) error {
-		*p = composed{plugin: p.plugin, state: manifest.Disabled, stopped: p.stopped}
+		*p = composed{plugin: p.plugin, program: p.program, state: manifest.Disabled, stopped: p.stopped}
 		return nil
 	})
 }
 
-// Remove takes a plugin out of the catalog and deletes its data, settings and files. A plugin that is compiled into the program
-// stays listed as removed; Enable brings it back, empty. Until its calls in flight are done it cannot be enabled.
+// Remove takes a plugin out of the catalog and deletes its data, settings and files. An installed plugin is
+// gone then. A plugin that is compiled into the program stays listed as removed; Enable brings it back, empty. Until its calls in flight are done it cannot be enabled.
 func (k *Kernel) Remove(ctx context.Context, id string) error {
 	var stopped <-chan struct{}
-	marked := false
+	marked, place := false, ""
 	defer func() {
 		if marked {
 			k.mu.Lock()
@@ -57,7 +63,10 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 			return kernelcontract.Conflict.Errorf("the plugin %s is being removed already", id)
 		}
 		stopped = p.stopped
-		*p = composed{plugin: p.plugin, state: manifest.Removed, stopped: p.stopped}
+		*p = composed{plugin: p.plugin, program: p.program, state: manifest.Removed, stopped: p.stopped}
+		if p.program != nil {
+			place = p.program.Place
+		}
 		k.removing[id], marked = true, true
 		return nil
 	})
@@ -86,6 +95,11 @@ func (k *Kernel) Remove(ctx context.Context, id string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if place != "" {
+		if err := k.o.Programs.Remove(place); err != nil {
+			return fmt.Errorf("the plugin's files: %w", err)
+		}
 	}
 	return k.removePluginDir(id)
 }
@@ -135,8 +149,13 @@ func (k *Kernel) renew(ctx context.Context, p *composed, offered map[string]bool
 	if p.state == manifest.Disabled || p.state == manifest.Removed {
 		return kernelcontract.Conflict.Errorf("the plugin %s is %s: enable it with `bb plugin enable %s`", p.plugin.ID, p.state, p.plugin.ID)
 	}
-	next := &composed{plugin: p.plugin, stopped: p.stopped}
-	k.load(ctx, next, offered)
+	next := &composed{plugin: p.plugin, program: p.program, stopped: p.stopped, state: manifest.Ready}
+	if p.program != nil { // its contract may have changed
+		k.openProgram(p.plugin.ID, next)
+	}
+	if next.err == nil {
+		k.load(ctx, next, offered)
+	}
 	if next.state == manifest.Failed && p.state == manifest.Ready {
 		return kernelcontract.Precondition.Errorf("the plugin %s keeps running as it was, because its new life failed: %s", p.plugin.ID, next.err)
 	}
@@ -164,10 +183,14 @@ func (k *Kernel) change(ctx context.Context, id string, fn func(p *composed, off
 		return err
 	}
 	k.faults.forget(id)
-	if err := k.install(ctx, plugins, old.listProblems, plugins[i]); err != nil {
+	changed := plugins[i]
+	if changed.program != nil && changed.state == manifest.Removed {
+		plugins = slices.Delete(plugins, i, i+1)
+	}
+	if err := k.install(ctx, plugins, old.listProblems, changed); err != nil {
 		return err
 	}
-	if err := plugins[i].err; err != nil {
+	if err := changed.err; err != nil {
 		return kernelcontract.Precondition.Errorf("the plugin %s is enabled and does not load: %s", id, err)
 	}
 	return nil

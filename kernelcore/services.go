@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
 	"github.com/bb-kernel/bb/kernelcore/internal/services"
@@ -16,7 +17,8 @@ func (k *Kernel) kernelInstance() (*engine.Instance, []*kernelcontract.ServiceDe
 		ServerID: k.serverID, Started: k.started,
 		Config: k.config(), Secrets: k.secrets(), Tokens: k.tokens, Hosts: k.hosts,
 		Snapshot: k.snapshot, Draining: k.engine.Draining, Calls: k.Calls,
-		Enable: k.Enable, Disable: k.Disable, Remove: k.Remove, Reload: k.Reload, Shutdown: k.o.OnShutdown,
+		Enable: k.Enable, Disable: k.Disable, Remove: k.Remove, Reload: k.Reload, Install: k.Install, Shutdown: k.o.OnShutdown,
+		Uploads: k.uploads, Log: k.pluginLog, Restarts: k.Restarts,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -33,10 +35,13 @@ func (k *Kernel) snapshot() services.Snapshot {
 	c := k.current.Load()
 	s := services.Snapshot{Generation: c.catalog.Generation, Tree: c.tree, Problems: []manifest.Problem{}}
 	s.Plugins = append(s.Plugins, services.Plugin{
-		ID: kernelcontract.KernelID, Summary: "The kernel itself", State: manifest.Ready, Services: k.own,
+		ID: kernelcontract.KernelID, Summary: "The kernel itself", Source: kernelapi.BuiltIn, State: manifest.Ready, Services: k.own,
 	})
 	for _, p := range c.plugins {
-		out := services.Plugin{ID: p.plugin.ID, Version: p.plugin.Version, Summary: p.plugin.Summary, State: p.state, Config: p.plugin.Config, Declared: p.plugin.Services}
+		out := services.Plugin{ID: p.plugin.ID, Version: p.plugin.Version, Summary: p.plugin.Summary, State: p.state, Config: p.plugin.Config, Declared: p.plugin.Services, Source: kernelapi.BuiltIn}
+		if p.program != nil {
+			out.Source = kernelapi.Installed
+		}
 		if p.loaded != nil {
 			out.Services, out.Requires, out.Guide = p.loaded.Services, p.loaded.Requires, p.loaded.Guide
 			out.InteractionKinds = p.loaded.InteractionKinds

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
+	"github.com/bb-kernel/bb/kernelcore/internal/pluginlog"
 	"github.com/bb-kernel/bb/pluginsdk"
 )
 
@@ -27,7 +28,7 @@ func (k *Kernel) Fail(p *pluginsdk.Plugin, cause error) {
 		if c.plugin != p || c.state != manifest.Ready {
 			continue
 		}
-		plugins[i] = &composed{plugin: p, state: manifest.Failed, err: cause, stopped: c.stopped}
+		plugins[i] = &composed{plugin: p, program: c.program, state: manifest.Failed, err: cause, stopped: c.stopped}
 		k.log.Error("plugin failed", "plugin", p.ID, "error", cause)
 		k.faults.forget(p.ID)
 		if err := k.install(context.WithoutCancel(k.ctx), plugins, old.listProblems, nil); err != nil {
@@ -58,4 +59,16 @@ func (k *Kernel) Restarts() map[string]uint64 {
 	k.restarts.mu.Lock()
 	defer k.restarts.mu.Unlock()
 	return maps.Clone(k.restarts.counts)
+}
+
+// pluginLog returns the last records of a plugin's log.
+func (k *Kernel) pluginLog(id string) *pluginlog.Log {
+	k.logsMu.Lock()
+	defer k.logsMu.Unlock()
+	l := k.logs[id]
+	if l == nil {
+		l = pluginlog.New()
+		k.logs[id] = l
+	}
+	return l
 }

@@ -38,6 +38,10 @@ type Config struct {
 	// Plugins in composition order: of two that claim the same name the earlier wins.
 	Plugins []*pluginsdk.Plugin
 
+	// Programs lets operators install plugins that are programs of their own, while the server runs. They are kept in the
+	// folder plugins of DataDir, and run as the user of the server.
+	Programs bool
+
 	// Listen is host:port; port 0 picks a free one. "": DefaultListen. An address that other machines reach needs a
 	// token in the data directory, and TLS or Insecure.
 	Listen string

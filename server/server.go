@@ -8,12 +8,18 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 
 	"github.com/bb-kernel/bb/kernelcore"
+	"github.com/bb-kernel/bb/kernelcore/procplugin"
+	"github.com/bb-kernel/bb/kernelcore/procplugin/folder"
 	"github.com/bb-kernel/bb/kernelcore/seal"
 	"github.com/bb-kernel/bb/kernelcore/sqlitestore"
 )
+
+// PluginsFolder is where a data directory keeps installed plugins.
+const PluginsFolder = "plugins"
 
 // Run serves until ctx ends, then finishes what is in flight within DrainTimeout and returns nil. The error says why the
 // server could not start, in words for the operator: a data directory in use (*store.InUseError, which names who uses
@@ -53,9 +59,15 @@ func Run(ctx context.Context, c Config) (err error) {
 	url := urlOf(ln.Addr(), c.TLS())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	var programs kernelcore.Programs
+	if c.Programs {
+		if programs, err = folder.Open(filepath.Join(c.DataDir, PluginsFolder), procplugin.Options{}); err != nil {
+			return errors.Join(err, ln.Close())
+		}
+	}
 	m := newMetrics()
 	k, err := kernelcore.New(kernelcore.Options{
-		Plugins: c.Plugins, Store: s, Box: box, DataDir: c.DataDir, URL: localURL(ln.Addr(), c.TLS()), Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
+		Plugins: c.Plugins, Programs: programs, Store: s, Box: box, DataDir: c.DataDir, URL: localURL(ln.Addr(), c.TLS()), Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
 		HTTP: kernelcore.HTTPOptions{Hosts: c.Hosts, Origins: c.Origins, GateKey: gateKey, RequireToken: c.RequireToken},
 	})
 	if err != nil {

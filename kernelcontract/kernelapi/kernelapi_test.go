@@ -1,6 +1,7 @@
 package kernelapi_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -20,10 +21,12 @@ var samples = map[string]contracttest.Samples{
 		"reference": docs.ReferenceDoc{PluginID: "a"},
 	},
 	"kernel/plugin": {
-		"list":    []kernelapi.PluginInfo{{ID: "a", State: manifest.Ready}},
-		"enable":  kernelapi.PluginInfo{ID: "a", State: manifest.Ready},
-		"disable": kernelapi.PluginInfo{ID: "a", State: manifest.Disabled},
-		"remove":  kernelapi.PluginInfo{ID: "a", State: manifest.Removed},
+		"list":    []kernelapi.PluginInfo{{ID: "a", State: manifest.Ready, Source: kernelapi.Installed}},
+		"enable":  kernelapi.PluginInfo{ID: "a", State: manifest.Ready, Source: kernelapi.BuiltIn},
+		"disable": kernelapi.PluginInfo{ID: "a", State: manifest.Disabled, Source: kernelapi.BuiltIn},
+		"install": kernelapi.PluginInfo{ID: "a", State: manifest.Ready, Source: kernelapi.Installed},
+		"logs":    kernelapi.LogLine{Seq: 1, Time: time.Unix(0, 0), Level: "info", Message: "b", Attrs: map[string]json.RawMessage{"n": json.RawMessage("1")}},
+		"remove":  kernelapi.PluginInfo{ID: "a", State: manifest.Removed, Source: kernelapi.BuiltIn},
 	},
 	"kernel/secret": {"set": kernelapi.SecretInfo{Name: "a", UpdatedAt: time.Unix(0, 0)}, "delete": kernelcontract.None{}},
 	"kernel/host":   {"enroll": kernelapi.EnrolledHost{ID: "a", Name: "a", Key: "k"}, "remove": kernelcontract.None{}},
@@ -64,6 +67,8 @@ func TestWords(t *testing.T) {
 		"kernel/plugin.list":      "bb plugin list",
 		"kernel/plugin.show":      "bb plugin show <id>",
 		"kernel/plugin.enable":    "bb plugin enable <id>",
+		"kernel/plugin.install":   "bb plugin install <folder|archive> [--timeout <seconds>] [--quiet]",
+		"kernel/plugin.logs":      "bb plugin logs <id> [--limit <integer>] [--follow] [--since <cursor>] [--timeout <seconds>] [--quiet]",
 		"kernel/plugin.disable":   "bb plugin disable <id>",
 		"kernel/plugin.reload":    "bb plugin reload [id]",
 		"kernel/plugin.remove":    "bb plugin remove <id> [--yes]",
@@ -89,7 +94,7 @@ func TestWords(t *testing.T) {
 // What an agent could escalate itself with is closed to agents and plugins, and none of it is a tool.
 func TestAccess(t *testing.T) {
 	closed := map[string]bool{
-		"kernel/plugin.enable": true, "kernel/plugin.disable": true, "kernel/plugin.reload": true, "kernel/plugin.remove": true,
+		"kernel/plugin.enable": true, "kernel/plugin.install": true, "kernel/plugin.logs": true, "kernel/plugin.disable": true, "kernel/plugin.reload": true, "kernel/plugin.remove": true,
 		"kernel/config.set": true, "kernel/config.unset": true,
 		"kernel/secret.set": true, "kernel/secret.list": true, "kernel/secret.delete": true,
 		"kernel/host.list": true, "kernel/host.enroll": true, "kernel/host.remove": true,

@@ -2,6 +2,11 @@ package kernelapi
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
@@ -22,7 +27,41 @@ type PluginInfo struct {
 	ID      string         `json:"id"`
 	Version string         `json:"version"`
 	State   manifest.State `json:"state"`
+	Source  PluginSource   `json:"source"`
 	Summary string         `json:"summary"`
+}
+
+// PluginSource says where a plugin comes from.
+type PluginSource string
+
+// The sources of plugins.
+const (
+	BuiltIn   PluginSource = "built-in"  // compiled into the server
+	Installed PluginSource = "installed" // a program of its own
+)
+
+// Enum lists the sources, for the schema.
+func (PluginSource) Enum() []any { return []any{BuiltIn, Installed} }
+
+// InstallInput names what was uploaded.
+type InstallInput struct {
+	UploadID string `json:"uploadId" description:"What /internal/uploads answered; on the command line the folder, .tar.gz or .zip itself"`
+}
+
+// LogsInput says which lines of a plugin's log are wanted.
+type LogsInput struct {
+	ID     string `json:"id" description:"The plugin's id"`
+	Limit  int    `json:"limit,omitempty" default:"100" minimum:"1" maximum:"1000" description:"At most so many of the last lines"`
+	Follow bool   `json:"follow,omitempty" description:"Go on with the lines that come"`
+}
+
+// LogLine is a record of a plugin's log.
+type LogLine struct {
+	Seq     uint64                     `json:"seq"` // counts from 1
+	Time    time.Time                  `json:"time"`
+	Level   string                     `json:"level"` // debug, info, warn or error
+	Message string                     `json:"message"`
+	Attrs   map[string]json.RawMessage `json:"attrs"`
 }
 
 // PluginDetail is a plugin with all that is known of it.
@@ -35,6 +74,8 @@ type PluginDetail struct {
 	Requires []string       `json:"requires"` // services of other plugins
 	Problems []string       `json:"problems"`
 	Config   []ConfigInfo   `json:"config"`
+	Source   PluginSource   `json:"source"`
+	Restarts uint64         `json:"restarts"` // of its program, after it had ended by itself
 }
 
 // ConfigInfo is a setting that a plugin declares.
@@ -70,6 +111,33 @@ var ShowPlugin = &kernelcontract.Query[PluginInput, PluginDetail]{
 	CLI: kernelcontract.CLI{Args: []string{"id"}},
 }
 
+// InstallPlugin installs an uploaded plugin, or a new version of one.
+var InstallPlugin = &kernelcontract.Mutation[InstallInput, PluginInfo]{
+	Ref: "kernel/plugin.install", Summary: "Install a plugin that is a program of its own, or a new version of it",
+	Description: "The archive holds a `contract.json` and the program. It is checked without running anything; then the plugin is set up, and only when that works it takes the place of the version before. Otherwise that one runs on.",
+	CLI:         kernelcontract.CLI{Args: []string{"uploadId"}, Flags: map[string]kernelcontract.Flag{"uploadId": {Placeholder: "folder|archive", Format: "path"}}},
+	Access:      people, RenderText: renderPlugin, Wait: 2 * time.Minute,
+}
+
+// PluginLogs shows what a plugin has logged.
+var PluginLogs = &kernelcontract.Stream[LogsInput, LogLine]{
+	Ref: "kernel/plugin.logs", Summary: "Show the log of a plugin",
+	CLI:        kernelcontract.CLI{Args: []string{"id"}, Flags: map[string]kernelcontract.Flag{"follow": {Short: "f"}, "limit": {Short: "n"}}},
+	Access:     people,
+	Cursor:     func(l LogLine) string { return strconv.FormatUint(l.Seq, 10) },
+	RenderText: renderLine,
+}
+
+func renderLine(l LogLine, _ kernelcontract.Render) string {
+	text := l.Time.UTC().Format("2006-01-02 15:04:05.000Z") + " " + fmt.Sprintf("%-5s", l.Level) + " " + l.Message
+	for _, name := range slices.Sorted(maps.Keys(l.Attrs)) {
+		if name != "plugin" { // it is asked for
+			text += " " + name + "=" + string(l.Attrs[name])
+		}
+	}
+	return text
+}
+
 // EnablePlugin puts a plugin back into the catalog.
 var EnablePlugin = &kernelcontract.Mutation[PluginInput, PluginInfo]{
 	Ref: "kernel/plugin.enable", Summary: "Put a plugin back into service",
@@ -101,5 +169,5 @@ func renderPlugin(p PluginInfo, _ kernelcontract.Render) string {
 // Plugin runs the composition.
 var Plugin = &kernelcontract.Service{
 	ID: "kernel/plugin", Summary: "Manage plugins",
-	Methods: []kernelcontract.Method{ListPlugins, ShowPlugin, EnablePlugin, DisablePlugin, ReloadPlugins, RemovePlugin},
+	Methods: []kernelcontract.Method{ListPlugins, ShowPlugin, InstallPlugin, EnablePlugin, DisablePlugin, ReloadPlugins, RemovePlugin, PluginLogs},
 }

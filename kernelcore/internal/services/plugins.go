@@ -3,15 +3,20 @@ package services
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bb-kernel/bb/kernelcontract"
 	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
+	"github.com/bb-kernel/bb/kernelcontract/manifest"
+	"github.com/bb-kernel/bb/kernelcore/internal/pluginlog"
 	"github.com/bb-kernel/bb/pluginsdk"
 )
 
 func info(p *Plugin) kernelapi.PluginInfo {
-	return kernelapi.PluginInfo{ID: p.ID, Version: p.Version, State: p.State, Summary: p.Summary}
+	return kernelapi.PluginInfo{ID: p.ID, Version: p.Version, State: p.State, Summary: p.Summary, Source: p.Source}
 }
 
 func (a *answers) listPlugins(context.Context, kernelcontract.None) ([]kernelapi.PluginInfo, error) {
@@ -31,6 +36,7 @@ func (a *answers) showPlugin(ctx context.Context, in kernelapi.PluginInput) (ker
 	}
 	d := kernelapi.PluginDetail{
 		ID: p.ID, Version: p.Version, State: p.State, Summary: p.Summary,
+		Source: p.Source, Restarts: a.Restarts()[p.ID],
 		Services: []string{}, Requires: orEmpty(p.Requires), Problems: []string{}, Config: []kernelapi.ConfigInfo{},
 	}
 	for _, svc := range p.Services {
@@ -64,6 +70,66 @@ func (a *answers) changed(ctx context.Context, id string, change func(context.Co
 	return info(p), nil
 }
 
+func (a *answers) installPlugin(ctx context.Context, in kernelapi.InstallInput) (out kernelapi.PluginInfo, err error) {
+	owner := kernelcontract.CallFrom(ctx).Principal.Actor
+	err = a.Uploads.Use(in.UploadID, owner, func(path string) error {
+		id, err := a.Install(ctx, path)
+		if err != nil {
+			return err
+		}
+		out, err = a.changed(ctx, id, func(context.Context, string) error { return nil })
+		return err
+	})
+	return out, err
+}
+
+// pluginLogs yields the last lines of a plugin's log, or those behind a cursor, and then those that come.
+func (a *answers) pluginLogs(ctx context.Context, in kernelapi.LogsInput) (iter.Seq2[kernelapi.LogLine, error], error) {
+	s := a.Snapshot()
+	if _, err := s.plugin(in.ID); err != nil {
+		return nil, err
+	}
+	var since uint64
+	if cursor := kernelcontract.CallFrom(ctx).Since; cursor != "" {
+		var err error
+		if since, err = strconv.ParseUint(cursor, 10, 64); err != nil {
+			return nil, kernelcontract.InvalidInput.Errorf("the cursor %.100q is not that of a line", cursor)
+		}
+	}
+	log := a.Log(in.ID)
+	return func(yield func(kernelapi.LogLine, error) bool) {
+		lines, more := log.After(since)
+		if since == 0 && len(lines) > in.Limit {
+			lines = lines[len(lines)-in.Limit:]
+		}
+		for {
+			for _, l := range lines {
+				since = l.Seq
+				if !yield(logLine(l), nil) {
+					return
+				}
+			}
+			if !in.Follow {
+				return
+			}
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return
+			}
+			lines, more = log.After(since)
+		}
+	}, nil
+}
+
+func logLine(l pluginlog.Line) kernelapi.LogLine {
+	out := kernelapi.LogLine{Seq: l.Seq, Time: l.Time, Level: strings.ToLower(l.Level.String()), Message: l.Message, Attrs: map[string]json.RawMessage{}}
+	if l.Attrs != nil {
+		_ = json.Unmarshal(l.Attrs, &out.Attrs) // it was written as an object
+	}
+	return out
+}
+
 func (a *answers) enablePlugin(ctx context.Context, in kernelapi.PluginInput) (kernelapi.PluginInfo, error) {
 	return a.changed(ctx, in.ID, a.Enable)
 }
@@ -73,7 +139,17 @@ func (a *answers) disablePlugin(ctx context.Context, in kernelapi.PluginInput) (
 }
 
 func (a *answers) removePlugin(ctx context.Context, in kernelapi.PluginInput) (kernelapi.PluginInfo, error) {
-	return a.changed(ctx, in.ID, a.Remove)
+	s := a.Snapshot()
+	before, err := s.plugin(in.ID)
+	if err != nil {
+		return kernelapi.PluginInfo{}, err
+	}
+	if err := a.Remove(ctx, in.ID); err != nil {
+		return kernelapi.PluginInfo{}, err
+	}
+	out := info(before) // an installed one is not listed any more
+	out.State = manifest.Removed
+	return out, nil
 }
 
 func (a *answers) reloadPlugins(ctx context.Context, in kernelapi.ReloadInput) ([]kernelapi.PluginInfo, error) {

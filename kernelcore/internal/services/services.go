@@ -4,6 +4,7 @@ package services
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/bb-kernel/bb/bridgekit/protocol"
@@ -12,7 +13,9 @@ import (
 	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcontract/word"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
+	"github.com/bb-kernel/bb/kernelcore/internal/pluginlog"
 	"github.com/bb-kernel/bb/kernelcore/internal/settings"
+	"github.com/bb-kernel/bb/kernelcore/internal/uploads"
 	"github.com/bb-kernel/bb/kernelcore/token"
 	"github.com/bb-kernel/bb/pluginsdk"
 )
@@ -31,6 +34,12 @@ type Kernel struct {
 	Calls    func(n int) []engine.CallRecord
 
 	Enable, Disable, Remove, Reload func(ctx context.Context, id string) error
+	// Install installs the plugin in an archive and returns its id.
+	Install func(ctx context.Context, archive string) (string, error)
+	Uploads *uploads.Uploads
+	// Log returns the log of a plugin, Restarts how often its program was started again.
+	Log      func(id string) *pluginlog.Log
+	Restarts func() map[string]uint64
 	// Shutdown asks the program to stop and returns at once; nil: it cannot.
 	Shutdown func()
 }
@@ -46,6 +55,7 @@ type Snapshot struct {
 // Plugin is a plugin of the composition.
 type Plugin struct {
 	ID, Version, Summary string
+	Source               kernelapi.PluginSource
 	State                manifest.State
 	Services             []*kernelcontract.ServiceDef // what it offers now
 	Declared             []*kernelcontract.Service    // what it offers when it is ready
@@ -69,7 +79,7 @@ func (s *Snapshot) plugin(id string) (*Plugin, error) {
 // Source returns the services with their functions.
 func Source(k Kernel) (engine.Source, error) {
 	src := engine.Source{ID: kernelcontract.KernelID, Handlers: map[string]kernelcontract.Handler{}}
-	for _, s := range kernelapi.Services() {
+	for _, s := range append(kernelapi.Services(), uploadService) {
 		def, err := s.Def()
 		if err != nil {
 			return engine.Source{}, err
@@ -82,6 +92,9 @@ func Source(k Kernel) (engine.Source, error) {
 		kernelapi.GetReference.Handle(a.getReference),
 		kernelapi.ListPlugins.Handle(a.listPlugins),
 		kernelapi.ShowPlugin.Handle(a.showPlugin),
+		kernelapi.InstallPlugin.Handle(a.installPlugin),
+		kernelapi.PluginLogs.Handle(a.pluginLogs),
+		putUpload.Handle(http.HandlerFunc(a.putUpload)),
 		kernelapi.EnablePlugin.Handle(a.enablePlugin),
 		kernelapi.DisablePlugin.Handle(a.disablePlugin),
 		kernelapi.ReloadPlugins.Handle(a.reloadPlugins),

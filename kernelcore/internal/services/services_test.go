@@ -191,8 +191,8 @@ func TestPlugins(t *testing.T) {
 		list, err := kernelapi.ListPlugins.Call(ctx, user, none)
 		is.NoErr(err)
 		is.Equal(list[1:], []kernelapi.PluginInfo{
-			{ID: "echo", Version: "1.2.3", State: manifest.Ready, Summary: "Echoes"},
-			{ID: "broken", Version: "0.0.1", State: manifest.Failed, Summary: "Does not load"},
+			{ID: "echo", Version: "1.2.3", State: manifest.Ready, Source: kernelapi.BuiltIn, Summary: "Echoes"},
+			{ID: "broken", Version: "0.0.1", State: manifest.Failed, Source: kernelapi.BuiltIn, Summary: "Does not load"},
 		})
 		is.Equal(list[0].ID, "kernel")
 	})
@@ -588,10 +588,10 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ ref, in, want string }{
-		{"kernel/plugin.list", `{}`, "id      version  state   summary\nkernel  -        ready   The kernel itself\necho    1.2.3    ready   Echoes\nbroken  0.0.1    failed  Does not load"},
+		{"kernel/plugin.list", `{}`, "id      version  state   source    summary\nkernel  -        ready   built-in  The kernel itself\necho    1.2.3    ready   built-in  Echoes\nbroken  0.0.1    failed  built-in  Does not load"},
 		{"kernel/plugin.show", `{"id":"echo"}`, "id: echo\nversion: 1.2.3\nstate: ready\nsummary: Echoes\nservices: echo/echo\nrequires: (none)\nproblems: (none)\nconfig:\n" +
 			"  key       value  source   required  summary\n  greeting  Hi     default  false     What to begin with\n  limit     -      unset    true      How many"},
-		{"kernel/plugin.reload", `{"id":"echo"}`, "id    version  state  summary\necho  1.2.3    ready  Echoes"},
+		{"kernel/plugin.reload", `{"id":"echo"}`, "id    version  state  source    summary\necho  1.2.3    ready  built-in  Echoes"},
 		{"kernel/config.set", `{"id":"echo","key":"limit","value":3}`, "key: limit\nvalue: 3\nsource: set\nrequired: true\nsummary: How many"},
 		{"kernel/plugin.disable", `{"id":"echo"}`, "echo 1.2.3 is disabled"},
 		{"kernel/plugin.enable", `{"id":"echo"}`, "echo 1.2.3 is ready"},

@@ -88,7 +88,7 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 		return usage("--log-level %q is none of debug, info, warn, error", r.LogLevel)
 	}
 	c := server.Config{
-		Listen: r.Listen, DataDir: r.dataDir, Insecure: r.insecure, Development: r.develop,
+		Programs: true, Listen: r.Listen, DataDir: r.dataDir, Insecure: r.insecure, Development: r.develop,
 		Hosts: r.Hosts, Origins: r.Origins, PublicURL: r.PublicURL, GateKeyFile: r.GateKeyFile, RequireToken: r.LoopbackAuth == "token",
 		Log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})),
 	}
