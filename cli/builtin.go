@@ -46,6 +46,7 @@ func (a *app) builtins() []builtin {
 			{Name: "url", Form: word.Text, Position: at(0), Placeholder: "[url]", Description: "The server"},
 			{Name: "forget", Form: word.Boolean, Flag: "forget", Description: "Forget the stored token instead"},
 		}}, a.login},
+		{&word.Word{Groups: top, Name: "mcp", Summary: "Serve the tools and docs to an editor or agent that starts an MCP server as a command"}, a.mcp},
 		{&word.Word{Groups: [][]string{{"sdk"}}, Name: "openapi", Summary: "Print the server's methods as an OpenAPI document", Fields: []word.Field{
 			{Name: "output", Form: word.Text, Flag: "output", Placeholder: "<file>", Description: "Write it to this file"},
 		}}, a.openapi},

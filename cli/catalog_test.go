@@ -357,7 +357,7 @@ func TestComplete(t *testing.T) {
 	s := newShell(t, f.URL)
 	s.run("hello greet bb")
 	for _, c := range []struct{ rule, args, want string }{
-		{"groups and words", "__complete||--||", "hello hi settings notes completion guide login version"},
+		{"groups and words", "__complete||--||", "hello hi settings notes completion guide login mcp version"},
 		{"prefix", "__complete||--||he", "hello"},
 		{"words of a group", "__complete||--||hello||", "greet hail count fail"},
 		{"words of a second level", "__complete||--||settings||con", "config"},

@@ -32,10 +32,12 @@ const statelessVersion = "2026-07-28"
 // it refuses requests that did not come through it. It needs no end of its own: what it keeps open ends with k.Drain or
 // k.Close.
 func Handler(k *kernelcore.Kernel) http.Handler {
-	e := &endpoint{kernel: k, registered: map[string]*registered{}, owners: map[string]*kernelcore.Visitor{}}
+	e := &endpoint{kernel: k, registered: map[string]*registered{}, resources: map[string]resource{}, owners: map[string]*kernelcore.Visitor{}}
 	e.server = sdk.NewServer(&sdk.Implementation{Name: "bb", Title: "bb", Version: version()}, &sdk.ServerOptions{
 		// Said even while there is no tool, since one may come.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{ListChanged: true}, Resources: &sdk.ResourceCapabilities{ListChanged: true},
+		},
 	})
 	e.server.AddReceivingMiddleware(e.receive)
 	serve := func(o sdk.StreamableHTTPOptions) http.Handler {
@@ -59,6 +61,7 @@ type endpoint struct {
 	catalogMu    sync.Mutex
 	generation   uint64
 	registered   map[string]*registered // by name
+	resources    map[string]resource    // by URI
 	instructions string                 // of all tools
 
 	ownersMu sync.Mutex

@@ -72,6 +72,7 @@ func (e *endpoint) refresh() {
 	if len(gone) > 0 {
 		e.server.RemoveTools(gone...)
 	}
+	e.refreshResources()
 	e.generation, e.registered, e.instructions = generation, next, strings.Join(instructions, "\n\n")
 }
 
