@@ -47,6 +47,17 @@ func (a *app) builtins() []builtin {
 			{Name: "forget", Form: word.Boolean, Flag: "forget", Description: "Forget the stored token instead"},
 		}}, a.login},
 		{&word.Word{Groups: top, Name: "mcp", Summary: "Serve the tools and docs to an editor or agent that starts an MCP server as a command"}, a.mcp},
+		{&word.Word{Groups: [][]string{{"plugin"}}, Name: "new", Summary: "Write a new plugin in Go: definitions, functions, tests and a program", Fields: []word.Field{
+			{Name: "name", Form: word.Text, Position: at(0), Placeholder: "<name>", Required: true, Description: "The plugin's id: lower case letters, digits and dashes"},
+			{Name: "dir", Form: word.Text, Flag: "dir", Placeholder: "<path>", Description: "Where to; the name by default"},
+			{Name: "module", Form: word.Text, Flag: "module", Placeholder: "<path>", Description: "Path of the Go module; example.com/<name> by default"},
+			{Name: "source", Form: word.Text, Flag: "source", Placeholder: "<path>", Description: "Take bb from this checkout instead of the released modules"},
+		}}, a.pluginNew},
+		{&word.Word{Groups: [][]string{{"plugin"}}, Name: "dev", Summary: "Build and install a plugin again whenever its files change", Fields: []word.Field{
+			{Name: "dir", Form: word.Text, Position: at(0), Placeholder: "[folder]", Description: "The plugin's folder; this one by default"},
+			{Name: "build", Form: word.Text, Flag: "build", Placeholder: "<command>", Description: "How it is built in its folder, when it is not a Go module"},
+			{Name: "once", Form: word.Boolean, Flag: "once", Description: "Build and install once, and end"},
+		}}, a.pluginDev},
 		{&word.Word{Groups: [][]string{{"sdk"}}, Name: "openapi", Summary: "Print the server's methods as an OpenAPI document", Fields: []word.Field{
 			{Name: "output", Form: word.Text, Flag: "output", Placeholder: "<file>", Description: "Write it to this file"},
 		}}, a.openapi},

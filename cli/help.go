@@ -222,6 +222,11 @@ func (a *app) groupHelp(to *sink, m *match) {
 			rows = append(rows, word.Row{Form: form, Text: w.Summary})
 		}
 	}
+	for _, own := range a.builtins() { // words that bb answers itself stand behind those of the server
+		if at := own.word.Path(); len(at) > len(m.path) && slices.Equal(at[:len(m.path)], m.path) {
+			rows = append(rows, word.Row{Form: strings.Join(at[len(m.path):], " "), Text: own.word.Summary})
+		}
+	}
 	b.WriteString("\n" + a.table(rows))
 	b.WriteString("\n`bb " + said + " <word> --help` explains one.")
 	to.print(text.Strip(b.String()))
