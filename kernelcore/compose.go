@@ -260,6 +260,7 @@ func (k *Kernel) install(ctx context.Context, plugins []*composed, problems []er
 	k.announce()
 	k.retire(running, plugins)
 	k.checkInBackground(next.catalog)
+	k.writeSkill()
 	return nil
 }
 

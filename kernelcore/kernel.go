@@ -57,6 +57,8 @@ type Options struct {
 	Log *slog.Logger
 	// Programs keeps plugins that are installed while the kernel runs; nil: none are. They come behind Plugins.
 	Programs Programs
+	// SkillsDir is where bb/SKILL.md is kept, the text for agents about the catalog as it is; "": nowhere.
+	SkillsDir string
 	// Development validates every output and answers a violation as an error. Set it in tests.
 	Development bool
 	// OnShutdown is told when an operator stops the program through kernel/runtime.shutdown: it should Drain and Close, and
@@ -78,6 +80,8 @@ type Kernel struct {
 	faults   faults
 	restarts restarts
 	uploads  *uploads.Uploads
+
+	skillMu sync.Mutex // serializes the writing of the skill file
 
 	logsMu   sync.Mutex
 	logs     map[string]*pluginlog.Log // by plugin id

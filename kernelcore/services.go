@@ -18,7 +18,7 @@ func (k *Kernel) kernelInstance() (*engine.Instance, []*kernelcontract.ServiceDe
 		Config: k.config(), Secrets: k.secrets(), Tokens: k.tokens, Hosts: k.hosts,
 		Snapshot: k.snapshot, Draining: k.engine.Draining, Calls: k.Calls,
 		Enable: k.Enable, Disable: k.Disable, Remove: k.Remove, Reload: k.Reload, Install: k.Install, Shutdown: k.o.OnShutdown,
-		Uploads: k.uploads, Log: k.pluginLog, Restarts: k.Restarts,
+		Uploads: k.uploads, Log: k.pluginLog, Restarts: func() map[string]uint64 { return k.Restarts(PluginProgram) },
 	})
 	if err != nil {
 		return nil, nil, err

@@ -38,28 +38,40 @@ func (k *Kernel) Fail(p *pluginsdk.Plugin, cause error) {
 	}
 }
 
-// restarts counts by plugin.
+// Program is a kind of program that a kernel looks after.
+type Program string
+
+// The kinds of programs.
+const (
+	PluginProgram Program = "plugin" // by the plugin's id
+	BridgeProgram Program = "bridge" // by the provider's id
+)
+
+// restarts counts by program.
 type restarts struct {
 	mu     sync.Mutex
-	counts map[string]uint64
+	counts map[Program]map[string]uint64
 }
 
-// Restarted counts that a plugin's program was started again after it had ended by itself.
-func (k *Kernel) Restarted(pluginID string) {
+// Restarted counts that a program was started again after it had ended by itself.
+func (k *Kernel) Restarted(kind Program, id string) {
 	k.restarts.mu.Lock()
 	defer k.restarts.mu.Unlock()
 	if k.restarts.counts == nil {
-		k.restarts.counts = map[string]uint64{}
+		k.restarts.counts = map[Program]map[string]uint64{PluginProgram: {}, BridgeProgram: {}}
 	}
-	k.restarts.counts[pluginID]++
+	k.restarts.counts[kind][id]++
 }
 
-// Restarts returns how often the programs of plugins were started again, by plugin, since the kernel began.
-func (k *Kernel) Restarts() map[string]uint64 {
+// Restarts returns how often programs of a kind were started again, by id, since the kernel began.
+func (k *Kernel) Restarts(kind Program) map[string]uint64 {
 	k.restarts.mu.Lock()
 	defer k.restarts.mu.Unlock()
-	return maps.Clone(k.restarts.counts)
+	return maps.Clone(k.restarts.counts[kind])
 }
+
+// UploadsWaiting returns how many files were sent and are not used yet.
+func (k *Kernel) UploadsWaiting() int { return k.uploads.Waiting() }
 
 // pluginLog returns the last records of a plugin's log.
 func (k *Kernel) pluginLog(id string) *pluginlog.Log {

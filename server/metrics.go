@@ -1,14 +1,20 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
+	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcore"
+	"github.com/bb-kernel/bb/kernelcore/sqlitestore"
 )
 
 // durationBuckets are seconds: from a call that touches memory only to the longest default budget.
@@ -35,14 +41,16 @@ func newMetrics() *metrics {
 	return m
 }
 
-// watch adds what is read from the kernel when somebody asks.
-func (m *metrics) watch(k *kernelcore.Kernel) {
+// watch adds what is read from the kernel, and from the files of its store in dir, when somebody asks.
+func (m *metrics) watch(k *kernelcore.Kernel, dir string) {
 	gauge := func(name, help string, read func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
 	m.registry.MustRegister(
 		gauge("bb_streams_open", "Streams that are open now.", func() float64 { return float64(k.OpenStreams()) }),
 		gauge("bb_generation", "Number of the current catalog.", func() float64 { return float64(k.Generation()) }),
+		gauge("bb_uploads_waiting", "Files that were sent and are not used yet.", func() float64 { return float64(k.UploadsWaiting()) }),
+		&counted{k, dir},
 		gauge("bb_problems", "Problems that degrade the server now.", func() float64 { return float64(len(k.Problems())) }),
 	)
 }
@@ -66,4 +74,48 @@ func (m *metrics) handler() http.Handler {
 		plain(w.Header())
 		text.ServeHTTP(w, r)
 	})
+}
+
+// counted is what has labels and is counted elsewhere.
+type counted struct {
+	kernel *kernelcore.Kernel
+	dir    string
+}
+
+// The metrics of counted.
+var (
+	pluginsDesc  = prometheus.NewDesc("bb_plugins", "Plugins by state.", []string{"state"}, nil)
+	restartsDesc = prometheus.NewDesc("bb_restarts_total", "Programs that were started again after they had ended by themselves: of plugins by their ids, of bridges by their providers'.", []string{"kind", "id"}, nil)
+	storeDesc    = prometheus.NewDesc("bb_store_bytes", "Size of the files of the store: the database, and its log of what is not in it yet.", []string{"file"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *counted) Describe(to chan<- *prometheus.Desc) {
+	to <- pluginsDesc
+	to <- restartsDesc
+	to <- storeDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c *counted) Collect(to chan<- prometheus.Metric) {
+	reader := c.kernel.As(kernelcontract.Principal{Actor: string(kernelcontract.System) + ":metrics"})
+	if list, err := kernelapi.ListPlugins.Call(context.Background(), reader, kernelcontract.None{}); err == nil { // it fails while the kernel stops
+		states := map[manifest.State]int{manifest.Ready: 0, manifest.Disabled: 0, manifest.Failed: 0, manifest.Removed: 0}
+		for _, p := range list {
+			states[p.State]++
+		}
+		for state, n := range states {
+			to <- prometheus.MustNewConstMetric(pluginsDesc, prometheus.GaugeValue, float64(n), string(state))
+		}
+	}
+	for _, kind := range []kernelcore.Program{kernelcore.PluginProgram, kernelcore.BridgeProgram} {
+		for id, n := range c.kernel.Restarts(kind) {
+			to <- prometheus.MustNewConstMetric(restartsDesc, prometheus.CounterValue, float64(n), string(kind), id)
+		}
+	}
+	for name, file := range map[string]string{"database": sqlitestore.DatabaseFile, "log": sqlitestore.DatabaseFile + "-wal"} {
+		if info, err := os.Stat(filepath.Join(c.dir, file)); err == nil {
+			to <- prometheus.MustNewConstMetric(storeDesc, prometheus.GaugeValue, float64(info.Size()), name)
+		}
+	}
 }

@@ -18,8 +18,11 @@ import (
 	"github.com/bb-kernel/bb/kernelcore/sqlitestore"
 )
 
-// PluginsFolder is where a data directory keeps installed plugins.
-const PluginsFolder = "plugins"
+// Folders of a data directory.
+const (
+	PluginsFolder = "plugins"          // installed plugins
+	SkillsFolder  = "skills-generated" // bb/SKILL.md, for programs of agents
+)
 
 // Run serves until ctx ends, then finishes what is in flight within DrainTimeout and returns nil. The error says why the
 // server could not start, in words for the operator: a data directory in use (*store.InUseError, which names who uses
@@ -67,14 +70,14 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	m := newMetrics()
 	k, err := kernelcore.New(kernelcore.Options{
-		Plugins: c.Plugins, Programs: programs, Store: s, Box: box, DataDir: c.DataDir, URL: localURL(ln.Addr(), c.TLS()), Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
+		Plugins: c.Plugins, Programs: programs, Store: s, Box: box, DataDir: c.DataDir, SkillsDir: filepath.Join(c.DataDir, SkillsFolder), URL: localURL(ln.Addr(), c.TLS()), Log: c.Log, Development: c.Development, OnCall: m.observe, OnShutdown: stop,
 		HTTP: kernelcore.HTTPOptions{Hosts: c.Hosts, Origins: c.Origins, GateKey: gateKey, RequireToken: c.RequireToken},
 	})
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	owned = false
-	m.watch(k)
+	m.watch(k, c.DataDir)
 	s.SetHolder("bb-server listening on " + url)
 	for _, p := range k.Problems() {
 		c.Log.Warn("problem", "error", p)

@@ -121,7 +121,8 @@ func TestMetricsCountCalls(t *testing.T) {
 		`bb_calls_total{code="ok",ref="hello-slot/greeter.greet",via="loopback"} 1`,
 		`bb_calls_total{code="muted",ref="hello-slot/greeter.greet",via="loopback"} 1`,
 		`bb_call_duration_seconds_count{ref="hello-slot/greeter.greet"} 2`,
-		"bb_streams_open 0", "bb_generation 1", "bb_problems 0", "go_goroutines ",
+		"bb_streams_open 0", "bb_generation 1", "bb_problems 0", "bb_uploads_waiting 0", `bb_plugins{state="ready"} `, `bb_plugins{state="failed"} 0`,
+		`bb_store_bytes{file="database"} `, `bb_store_bytes{file="log"} `, "go_goroutines ",
 	} {
 		is.True(strings.Contains(a.body, line)) // has the line
 	}

@@ -261,7 +261,7 @@ func TestProgramThatMisbehaves(t *testing.T) {
 		_, err := ask.Call(t.Context(), caller, textInput{Text: "x"})
 		is.True(errors.Is(err, kernelcontract.ServiceUnavailable)) // it is ended before the deadline
 		is.True(kernelcontract.AsError(err).Retryable)
-		eventually(t, "it is started again", func() bool { return k.Restarts()["small"] > 0 })
+		eventually(t, "it is started again", func() bool { return k.Restarts(kernelcore.PluginProgram)["small"] > 0 })
 	})
 	t.Run("too many items", func(t *testing.T) {
 		t.Parallel()
@@ -340,7 +340,7 @@ func TestCrash(t *testing.T) {
 	wait.Wait()
 	second := pid()
 	is.True(first != second)
-	is.Equal(k.Restarts()["demo"], uint64(1))
+	is.Equal(k.Restarts(kernelcore.PluginProgram)["demo"], uint64(1))
 	eventually(t, "the problem is over", func() bool { return problemOf(k, "demo") == "" })
 	// What was asked for when it was set up holds for the new program.
 	got, err := who.Call(t.Context(), caller, textInput{Text: "x"})

@@ -226,7 +226,7 @@ func (l *life) restart(ctx context.Context) (*child, error) {
 	ctx, cancel := context.WithTimeout(ctx, restartTimeout)
 	defer cancel()
 	if l.kernel != nil {
-		l.kernel.Restarted(l.program.contract.ID)
+		l.kernel.Restarted(kernelcore.PluginProgram, l.program.contract.ID)
 	}
 	return l.program.spawn(ctx, l)
 }

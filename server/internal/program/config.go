@@ -29,6 +29,7 @@ type settings struct {
 	GateKeyFile  string   `json:"gateKeyFile,omitempty" description:"key of an authenticating proxy on this machine"`
 	LoopbackAuth string   `json:"loopbackAuth,omitempty" default:"trust" enum:"trust,token" description:"whether callers on this machine need a token"`
 	LogLevel     string   `json:"logLevel,omitempty" default:"info" enum:"debug,info,warn,error" description:"what is logged"`
+	LogFormat    string   `json:"logFormat,omitempty" default:"text" enum:"text,json" description:"how it is written"`
 	Agents       []Agent  `json:"agents,omitempty" maxItems:"64" description:"agents that speak the Agent Client Protocol"`
 }
 
@@ -107,6 +108,13 @@ func resolve(f *flags, getenv func(string) string) (*resolved, error) {
 	}
 	if r.Listen == "" {
 		r.Listen = server.DefaultListen
+	}
+	format, err := r.pick("logFormat", f.logFormat, "--log-format", "BB_LOG_FORMAT", getenv)
+	if err != nil {
+		return nil, err
+	}
+	if format != "" {
+		r.LogFormat = format
 	}
 	if f.logLevel != nil {
 		r.LogLevel, r.source["logLevel"] = *f.logLevel, "flag --log-level"
@@ -267,7 +275,7 @@ func (r *resolved) print(w io.Writer) error {
 	}{
 		{keyDataDir, r.dataDir}, {keyConfig, r.configPath},
 		{"listen", r.Listen}, {"tls", r.TLS}, {"origins", list(r.Origins)}, {"hosts", list(r.Hosts)}, {"publicUrl", r.PublicURL},
-		{"gateKeyFile", r.GateKeyFile}, {"loopbackAuth", r.LoopbackAuth}, {"logLevel", r.LogLevel}, {"agents", agents(r.Agents)},
+		{"gateKeyFile", r.GateKeyFile}, {"loopbackAuth", r.LoopbackAuth}, {"logLevel", r.LogLevel}, {"logFormat", r.LogFormat}, {"agents", agents(r.Agents)},
 		{keyInsecure, r.insecure}, {keyExamples, r.examples}, {keyDevelop, r.develop},
 	}
 	values := make([]string, len(rows))

@@ -10,8 +10,8 @@ import (
 
 // flags are the words of a command line; nil is a flag that was not given.
 type flags struct {
-	listen, dataDir, config, logLevel *string
-	scope, expires                    *string // of token create
+	listen, dataDir, config, logLevel, logFormat *string
+	scope, expires                               *string // of token create
 
 	insecure, noExamples, development, printConfig, version, help bool
 
@@ -30,7 +30,7 @@ func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(fo
 func parse(args []string) (*flags, error) {
 	f := &flags{}
 	values := map[string]**string{
-		"listen": &f.listen, "data-dir": &f.dataDir, "config": &f.config, "log-level": &f.logLevel, "scope": &f.scope, "expires": &f.expires,
+		"listen": &f.listen, "data-dir": &f.dataDir, "config": &f.config, "log-level": &f.logLevel, "log-format": &f.logFormat, "scope": &f.scope, "expires": &f.expires,
 	}
 	switches := map[string]*bool{
 		"insecure": &f.insecure, "no-builtin-examples": &f.noExamples, "development": &f.development, "print-config": &f.printConfig, "version": &f.version, "help": &f.help,

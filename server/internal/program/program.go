@@ -87,10 +87,18 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 	if err := level.UnmarshalText([]byte(r.LogLevel)); err != nil {
 		return usage("--log-level %q is none of debug, info, warn, error", r.LogLevel)
 	}
+	var logs slog.Handler = slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})
+	switch r.LogFormat {
+	case "text":
+	case "json":
+		logs = slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level})
+	default:
+		return usage("--log-format %q is neither text nor json", r.LogFormat)
+	}
 	c := server.Config{
 		Programs: true, Listen: r.Listen, DataDir: r.dataDir, Insecure: r.insecure, Development: r.develop,
 		Hosts: r.Hosts, Origins: r.Origins, PublicURL: r.PublicURL, GateKeyFile: r.GateKeyFile, RequireToken: r.LoopbackAuth == "token",
-		Log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})),
+		Log: slog.New(logs),
 	}
 	if r.TLS != nil {
 		c.CertFile, c.KeyFile = r.TLS.Cert, r.TLS.Key
@@ -108,7 +116,7 @@ func (p *program) serve(ctx context.Context, r *resolved) error {
 	}
 	c.OnReady = func(url string) {
 		fmt.Fprintf(p.stdout, "bb-server listening on %s\n", url)
-		if r.LogLevel != "error" && r.LogLevel != "warn" {
+		if r.LogFormat == "text" && r.LogLevel != "error" && r.LogLevel != "warn" { // it is for people
 			fmt.Fprint(p.stderr, p.hint(url, r))
 		}
 	}
@@ -158,12 +166,13 @@ Flags:
   --insecure               let others connect without TLS, when something else protects the way
   --development            check every result of a plugin against its schema, and fail the call
   --log-level LEVEL        debug, info, warn or error (default info)
+  --log-format FORMAT      text, or json with one object a line (default text, env BB_LOG_FORMAT)
   --print-config           print every setting with its source, and do not serve
   --version, --help
 
 A flag wins over the environment, the environment over the file. The file's keys:
   listen, tls {cert, key}, origins [], hosts [], publicUrl, gateKeyFile,
-  loopbackAuth (trust|token), logLevel,
+  loopbackAuth (trust|token), logLevel, logFormat (text|json),
   agents [{id, displayName, command [], env []}]: agents that speak the Agent Client Protocol
 
 Callers on this machine need no token. To let others in, make a token first, set tls, and listen:

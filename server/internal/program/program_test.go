@@ -3,6 +3,7 @@ package program_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -85,6 +86,7 @@ func TestUsageErrors(t *testing.T) {
 		{"token create x --scope some", `scope "some"`},
 		{"token create a/b", `name "a/b"`},
 		{"--log-level loud", "none of debug, info, warn, error"},
+		{"--log-format loud", "neither text nor json"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			is := is.New(t)
@@ -437,4 +439,27 @@ func TestUnsafeListenIsExit1AndSaysHow(t *testing.T) {
 	is.Equal(r.code, 1)
 	is.True(strings.Contains(r.stderr, "bb-server token create"))
 	is.True(strings.Contains(r.stderr, "--insecure"))
+}
+
+// Every line of a log in JSON is an object with what collectors look for.
+func TestLogInJSON(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	s := serve(t, "--data-dir", dir, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug")
+	is.Equal(status(t, s.url+greet), 200)
+	is.Equal(status(t, s.url+"/api/v1/nobody/x/y"), 404)
+	s.stop()
+	is.Equal(<-s.code, 0)
+	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
+	is.True(len(lines) > 1)
+	for _, line := range lines {
+		var record map[string]any
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		for _, key := range []string{"time", "level", "msg"} {
+			is.True(record[key] != nil) // each has what collectors look for
+		}
+	}
+	is.Equal(printed(t, run(t, map[string]string{"BB_LOG_FORMAT": "json"}, "--data-dir", dir, "--print-config"), "logFormat"), `"json" (environment BB_LOG_FORMAT)`)
 }

@@ -30,7 +30,8 @@ type lane struct {
 	starting chan struct{} // closed when a start is over; nil when none is under way
 	last     error         // why the last start failed, or the process died
 	backoff  backoff
-	starts   int // that worked
+	crashed  bool // the last process ended by itself
+	starts   int  // that worked
 }
 
 func newLane(p *Pool, s *slot, maintenance bool) *lane {
@@ -128,6 +129,10 @@ func (l *lane) started(b *Bridge, err error, done chan struct{}) {
 	switch {
 	case b != nil:
 		l.starts++
+		if l.crashed {
+			l.crashed = false
+			l.pool.kernel.Restarted(kernelcore.BridgeProgram, b.ProviderID)
+		}
 	case errors.As(err, &handshake) && l.pool.ctx.Err() == nil:
 		l.backoff.failed(time.Now(), 0) // a program that is not there or a hook that fails costs nothing to ask again
 	}
@@ -195,7 +200,7 @@ func (l *lane) lookAfter(b *Bridge) {
 	l.bridge = nil
 	l.last = nil
 	if exit != nil && !exit.Stopped {
-		l.last = exit
+		l.last, l.crashed = exit, true
 		l.backoff.failed(time.Now(), time.Since(b.started))
 		p.log.Warn("a bridge has ended by itself", "provider", b.ProviderID, "error", exit)
 	}
