@@ -61,6 +61,12 @@ func (a *app) builtins() []builtin {
 		{&word.Word{Groups: [][]string{{"sdk"}}, Name: "openapi", Summary: "Print the server's methods as an OpenAPI document", Fields: []word.Field{
 			{Name: "output", Form: word.Text, Flag: "output", Placeholder: "<file>", Description: "Write it to this file"},
 		}}, a.openapi},
+		{&word.Word{Groups: [][]string{{"sdk"}}, Name: "types", Summary: "Print a typed client of the server: TypeScript declarations, their JavaScript, or Go", Fields: []word.Field{
+			{Name: "lang", Form: word.Choice, Flag: "lang", Placeholder: "<ts|js|go>", Choices: quoted("ts", "js", "go"), Default: json.RawMessage(`"ts"`), Description: "Which language"},
+			{Name: "plugin", Form: word.Text, List: true, Flag: "plugin", Placeholder: "<id>", Description: "Only this plugin; may be repeated"},
+			{Name: "package", Form: word.Text, Flag: "package", Placeholder: "<name>", Description: "Name of the Go package; bbclient by default"},
+			{Name: "output", Form: word.Text, Flag: "output", Placeholder: "<file>", Description: "Write it to this file"},
+		}}, a.types},
 		{&word.Word{Groups: top, Name: "version", Summary: "Show the versions of bb and of the server's catalog"}, a.versions},
 	}
 }
