@@ -150,7 +150,6 @@ type kernel struct {
 	contract *contract.Contract
 	proc     *process.Process
 	peer     *wire.Peer
-	streams  stdio.Streams
 	over     chan struct{}
 
 	mu    sync.Mutex
