@@ -7,12 +7,12 @@ require (
 	github.com/bb-kernel/bb/bridgekit v0.1.0
 	github.com/bb-kernel/bb/examples/provider-echo v0.1.0
 	github.com/bb-kernel/bb/kernelcontract v0.1.0
+	github.com/bb-kernel/bb/pluginsdk v0.1.0
 	github.com/bb-kernel/bb/sdk v0.1.0
 	github.com/matryer/is v1.4.1
 )
 
 require (
-	github.com/bb-kernel/bb/pluginsdk v0.1.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect
 	github.com/swaggest/jsonschema-go v0.3.74 // indirect
