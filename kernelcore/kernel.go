@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bb-kernel/bb/kernelcontract"
+	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcore/internal/engine"
 	"github.com/bb-kernel/bb/kernelcore/internal/httpapi"
 	"github.com/bb-kernel/bb/kernelcore/internal/pluginlog"
@@ -201,6 +202,16 @@ func (k *Kernel) Generation() uint64 { return k.engine.Catalog().Generation }
 // while they ran. Each is a *ProblemError.
 func (k *Kernel) Problems() []error {
 	return append(append([]error{}, k.current.Load().problems...), k.faults.all()...)
+}
+
+// PluginStates returns how many plugins are in each state; the kernel itself is a ready one. It is no call: nothing is
+// recorded of it.
+func (k *Kernel) PluginStates() map[manifest.State]int {
+	n := map[manifest.State]int{manifest.Ready: 1, manifest.Disabled: 0, manifest.Failed: 0, manifest.Removed: 0}
+	for _, p := range k.current.Load().plugins {
+		n[p.state]++
+	}
+	return n
 }
 
 // Calls returns up to n of the last calls, the newest first; at most engine.CallLogSize are kept.

@@ -3,8 +3,6 @@ package kernelcore
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,12 +52,13 @@ func (k *Kernel) skillNow(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	tmp := file + "." + rand.Text()
-	if err := os.WriteFile(tmp, []byte(text), 0o644); err != nil {
-		return errors.Join(err, os.Remove(tmp))
+	next := file + ".new" // one name, so that what a killed process leaves is used again
+	err = os.WriteFile(next, []byte(text), 0o644)
+	if err == nil {
+		err = os.Rename(next, file)
 	}
-	if err := os.Rename(tmp, file); err != nil {
-		return errors.Join(err, os.Remove(tmp))
+	if err != nil {
+		_ = os.Remove(next) // it may never have been there
 	}
-	return nil
+	return err
 }

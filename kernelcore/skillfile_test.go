@@ -48,6 +48,8 @@ func TestSkillFile(t *testing.T) {
 	t.Run("follows the catalog", func(t *testing.T) {
 		is := is.New(t)
 		dir := filepath.Join(t.TempDir(), "skills")
+		is.NoErr(os.MkdirAll(filepath.Join(dir, "bb"), 0o755))
+		is.NoErr(os.WriteFile(filepath.Join(dir, "bb", "SKILL.md.new"), []byte("half"), 0o600)) // by one that was killed
 		k, err := kernelcore.New(kernelcore.Options{Plugins: []*pluginsdk.Plugin{plugin}, SkillsDir: dir})
 		is.NoErr(err)
 		defer k.Close()

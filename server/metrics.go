@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/bb-kernel/bb/kernelcontract"
-	"github.com/bb-kernel/bb/kernelcontract/kernelapi"
-	"github.com/bb-kernel/bb/kernelcontract/manifest"
 	"github.com/bb-kernel/bb/kernelcore"
 	"github.com/bb-kernel/bb/kernelcore/sqlitestore"
 )
@@ -98,15 +95,8 @@ func (c *counted) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *counted) Collect(to chan<- prometheus.Metric) {
-	reader := c.kernel.As(kernelcontract.Principal{Actor: string(kernelcontract.System) + ":metrics"})
-	if list, err := kernelapi.ListPlugins.Call(context.Background(), reader, kernelcontract.None{}); err == nil { // it fails while the kernel stops
-		states := map[manifest.State]int{manifest.Ready: 0, manifest.Disabled: 0, manifest.Failed: 0, manifest.Removed: 0}
-		for _, p := range list {
-			states[p.State]++
-		}
-		for state, n := range states {
-			to <- prometheus.MustNewConstMetric(pluginsDesc, prometheus.GaugeValue, float64(n), string(state))
-		}
+	for state, n := range c.kernel.PluginStates() {
+		to <- prometheus.MustNewConstMetric(pluginsDesc, prometheus.GaugeValue, float64(n), string(state))
 	}
 	for _, kind := range []kernelcore.Program{kernelcore.PluginProgram, kernelcore.BridgeProgram} {
 		for id, n := range c.kernel.Restarts(kind) {

@@ -128,6 +128,19 @@ func TestMetricsCountCalls(t *testing.T) {
 	}
 }
 
+func TestMetricsAreNoCalls(t *testing.T) {
+	is := is.New(t)
+	s := start(t, server.Config{})
+	for range 3 {
+		a := get(t, s.url+"/metrics")
+		is.Equal(a.status, 200)
+		for line := range strings.Lines(a.body) {
+			called := strings.HasPrefix(line, "bb_calls_total{") && !strings.Contains(line, `ref="kernel/guide.skill"`) // by the skill file
+			is.True(!called)
+		}
+	}
+}
+
 func TestMetricsAreForOperators(t *testing.T) {
 	is := is.New(t)
 	dir := t.TempDir()
